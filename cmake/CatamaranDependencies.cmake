@@ -1,0 +1,36 @@
+# What we link. The core needs fmt, protobuf and a BLAS; the rest is left out of the minimal
+# build. Folders name these targets after LIBS:
+#   fmt::fmt  protobuf::libprotobuf  catamaran_blas  catamaran_onednn  catamaran_spdlog
+#   CLI11::CLI11  nlohmann_json::nlohmann_json  Threads::Threads
+# catamaran_onednn and catamaran_spdlog exist in every build and define CATAMARAN_WITH_ONEDNN
+# and CATAMARAN_WITH_SPDLOG as 0 or 1.
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(GTest REQUIRED)
+
+find_path(CATAMARAN_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas openblas-pthread REQUIRED)
+find_library(CATAMARAN_OPENBLAS openblas REQUIRED)
+add_library(catamaran_blas INTERFACE)
+target_include_directories(catamaran_blas SYSTEM INTERFACE "${CATAMARAN_CBLAS_INCLUDE}")
+target_link_libraries(catamaran_blas INTERFACE "${CATAMARAN_OPENBLAS}")
+
+add_library(catamaran_onednn INTERFACE)
+add_library(catamaran_spdlog INTERFACE)
+if(CATAMARAN_MINIMAL)
+  target_compile_definitions(catamaran_onednn INTERFACE CATAMARAN_WITH_ONEDNN=0)
+  target_compile_definitions(catamaran_spdlog INTERFACE CATAMARAN_WITH_SPDLOG=0)
+else()
+  # Found by hand: Debian's package file asks for OpenCL headers that only its GPU part needs.
+  find_path(CATAMARAN_ONEDNN_INCLUDE oneapi/dnnl/dnnl.hpp REQUIRED)
+  find_library(CATAMARAN_ONEDNN dnnl REQUIRED)
+  find_package(spdlog REQUIRED)
+  find_package(CLI11 REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  target_include_directories(catamaran_onednn SYSTEM INTERFACE "${CATAMARAN_ONEDNN_INCLUDE}")
+  target_link_libraries(catamaran_onednn INTERFACE "${CATAMARAN_ONEDNN}")
+  target_compile_definitions(catamaran_onednn INTERFACE CATAMARAN_WITH_ONEDNN=1)
+  target_link_libraries(catamaran_spdlog INTERFACE spdlog::spdlog)
+  target_compile_definitions(catamaran_spdlog INTERFACE CATAMARAN_WITH_SPDLOG=1)
+endif()
