@@ -1,0 +1,93 @@
+// table/table.h
+//
+// A Table maps 64-bit keys to fixed-width rows of floats that an optimizer updates in place. It
+// is the home of sparse parameters: a key has a row from the step in which its admission policy
+// lets it in until its expiry policy removes it.
+//
+// Thread safety: all methods may be called concurrently. A row is read and written as a whole; a
+// batch is not (the rows of one Pull may come from different steps).
+
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <span>
+
+#include "catamaran/tensor/rows_value.h"
+
+namespace catamaran {
+
+// What to call when something that was started is done: a function and its context, no memory.
+struct Done {
+  // `error` is null when all went well.
+  void (*call)(void* context, std::exception_ptr error) = nullptr;
+  void* context = nullptr;
+  void operator()(std::exception_ptr error = nullptr) const { call(context, std::move(error)); }
+};
+
+// Keys that were shown in a step. It counts for admission, metadata and expiry.
+struct TableObservation {
+  const void* keys = nullptr;  // num_keys of key_type (u64, i64 or i32)
+  DType key_type = DType::kU64;
+  int64_t num_keys = 0;
+  // How much each key was shown and clicked: one number a key, or one number for all, or null for
+  // 1 and 0.
+  const float* show = nullptr;
+  const float* click = nullptr;
+  bool show_for_all = false;
+  bool click_for_all = false;
+  // With a number for each group of keys (a row of ids, a sequence) instead: key i belongs to
+  // group i / keys_per_group, or to the group whose offsets hold it.
+  int64_t keys_per_group = 1;
+  const int64_t* offsets = nullptr;  // num_groups + 1, or null
+  int64_t num_groups = 0;
+};
+
+// A gradient for the optimizer that the table declares.
+struct TablePush {
+  const RowsValue* rows = nullptr;  // f32
+  double scale = 1;                 // multiplies the gradient
+  double lr_scale = 1;              // multiplies the optimizer's learning rate
+};
+
+// Everything one step does to one table. Observations come first. Where there are observations
+// (of no key, even), they count for admission; else every key of a push counts, once an
+// occurrence. Equal keys are added up in the order of the batch, over all pushes; then each key
+// makes one optimizer step. A row made in a step gets that step's gradient.
+struct TableStep {
+  int64_t step = 0;
+  int64_t event_time = 0;  // nanoseconds since 1970; the only clock a table sees
+  std::span<const TableObservation> observations;
+  std::span<const TablePush> pushes;
+};
+
+struct TableInfo {
+  int64_t rows = 0;
+  int64_t waiting = 0;  // keys that are counted and not admitted yet
+  int64_t bytes = 0;    // memory of rows, slots and metadata
+};
+
+class Table {
+ public:
+  virtual ~Table() = default;
+
+  virtual int64_t width() const = 0;
+  // Rows at this moment.
+  virtual int64_t size() const = 0;
+  virtual TableInfo Info() const = 0;
+
+  // Copies the rows of `keys` to `out`, one after another, then calls `done`: before it returns if
+  // all rows are in memory, later, from any thread, otherwise. A key without a row yields what
+  // the table declares for it; no row is made.
+  // REQUIRES: out.size() == keys.size() * width(), and both outlive `done`.
+  virtual void Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const = 0;
+
+  // Applies everything one step does to this table. Returns when it has happened. Fails only
+  // before it has changed anything, and then because of a caller's mistake.
+  virtual void Apply(const TableStep& step) = 0;
+
+  // Removes what its policy calls old at event time `now`. Returns how many rows went.
+  virtual int64_t Expire(int64_t now) = 0;
+};
+
+}  // namespace catamaran
