@@ -1,0 +1,233 @@
+#include "catamaran/exec/state.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "catamaran/base/error.h"
+#include "catamaran/base/hash.h"
+#include "catamaran/base/suggest.h"
+#include "catamaran/exec/initializer.h"
+#include "catamaran/exec/table_settings.h"
+
+namespace catamaran {
+
+class State::Turn {
+ public:
+  explicit Turn(const State& state, int64_t deadline = 0) : state_(state) {
+    state_.TakeTurn(deadline);
+  }
+  ~Turn() { state_.GiveTurn(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  const State& state_;
+};
+
+bool IsVersioned(const StateDecl& decl) {
+  if (decl.kind != StateKind::kParam && decl.kind != StateKind::kVar) return false;
+  const bool* slot = FindAttr(decl.settings, "slot").get<bool>();
+  return slot == nullptr || !*slot;
+}
+
+State::State(uint64_t seed, const StateOptions& options)
+    : seed_(seed), policy_(options.publish), clock_(options.clock), versions_(options.max_versions) {}
+
+std::unique_ptr<State> State::Create(const Program& flat, uint64_t seed,
+                                     const StateOptions& options) {
+  if (options.max_versions < 2) {
+    Fail("a State needs max_versions of 2 at least; found {}", options.max_versions);
+  }
+  if (options.publish.every_steps < 1) {
+    Fail("a State publishes every 1 step or more; found {}", options.publish.every_steps);
+  }
+  std::unique_ptr<State> state(new State(seed, options));
+  for (const StateDecl* decl : flat.States()) {
+    Entry entry;
+    entry.kind = decl->kind;
+    entry.name = decl->name;
+    entry.at = decl->at;
+    entry.versioned = IsVersioned(*decl);
+    switch (decl->kind) {
+      case StateKind::kParam:
+      case StateKind::kVar:
+        entry.head = InitialValue(*decl, seed, flat.sources());
+        entry.shape = entry.head.shape();
+        break;
+      case StateKind::kTable: {
+        const TableConfig config = TableConfigOf(*decl, seed, flat.sources());
+        entry.shape = Shape{config.width};
+        entry.table = std::make_unique<ReferenceTable>(config);
+        break;
+      }
+      case StateKind::kChannel:
+        break;
+    }
+    state->by_name_.emplace(entry.name, state->entries_.size());
+    state->entries_.push_back(std::move(entry));
+  }
+  state->publishable_.resize(state->entries_.size());
+  state->fingerprint_ = Fingerprint(flat);
+  return state;
+}
+
+uint64_t State::Fingerprint(const Program& flat) {
+  uint64_t hash = 0;
+  for (const StateDecl* decl : flat.States()) {
+    hash = HashCombine(hash, static_cast<uint64_t>(decl->kind));
+    hash = HashString(decl->name, hash);
+    hash = HashString(decl->type.ToString(), hash);
+    hash = HashCombine(hash, IsVersioned(*decl));
+  }
+  return hash;
+}
+
+StateInfo State::InfoOf(const Entry& entry) const {
+  return {entry.kind, entry.name, entry.head.dtype(), entry.shape, entry.versioned, entry.at};
+}
+
+StateInfo State::info(size_t i) const { return InfoOf(entries_.at(i)); }
+
+int State::Find(std::string_view path) const {
+  const auto found = by_name_.find(path);
+  return found == by_name_.end() ? -1 : static_cast<int>(found->second);
+}
+
+const State::Entry& State::FindDense(std::string_view path) const {
+  const int i = Find(path);
+  if (i < 0) {
+    std::vector<std::string_view> names;
+    for (const Entry& entry : entries_) names.push_back(entry.name);
+    const std::string close = Suggest(path, names);
+    Fail("there is no state @{}{}", path, close.empty() ? "" : "; did you mean @" + close + "?");
+  }
+  const Entry& entry = entries_[static_cast<size_t>(i)];
+  if (entry.kind != StateKind::kParam && entry.kind != StateKind::kVar) {
+    Fail("@{} is a {} and has no tensor", path, StateKindName(entry.kind));
+  }
+  return entry;
+}
+
+Tensor State::GetTensor(std::string_view path) const {
+  const Entry& entry = FindDense(path);
+  const Turn turn(*this);
+  return entry.head.Clone();
+}
+
+void State::SetTensor(std::string_view path, const Tensor& value) {
+  Entry& entry = const_cast<Entry&>(FindDense(path));
+  if (value.dtype() != entry.head.dtype() || value.shape() != entry.shape) {
+    Fail("@{} is {}{}; found {}{}", path, Name(entry.head.dtype()), entry.shape.ToString(),
+         Name(value.dtype()), value.shape().ToString());
+  }
+  const Turn turn(*this);
+  if (value.num_bytes() > 0) {
+    std::memcpy(entry.head.mutable_raw_data(), value.raw_data(), value.num_bytes());
+  }
+  entry.changed = true;
+  if (versions_.published()) PublishWithTurn();
+}
+
+void State::ForEach(FunctionRef<void(const StateInfo&, const Tensor&)> visit) const {
+  const Turn turn(*this);
+  for (const Entry& entry : entries_) {
+    if (entry.kind == StateKind::kParam || entry.kind == StateKind::kVar) {
+      visit(InfoOf(entry), entry.head);
+    }
+  }
+}
+
+void State::SetStep(int64_t step) {
+  const Turn turn(*this);
+  step_.store(step, std::memory_order_release);
+  if (versions_.published()) PublishWithTurn();
+}
+
+ReferenceTable& State::table(std::string_view path) const {
+  const int i = Find(path);
+  if (i < 0 || entries_[static_cast<size_t>(i)].table == nullptr) {
+    Fail("there is no table @{}", path);
+  }
+  return *entries_[static_cast<size_t>(i)].table;
+}
+
+State::Pinned::Pinned(Pinned&& other) noexcept
+    : pool_(other.pool_), version_(std::exchange(other.version_, nullptr)) {}
+
+State::Pinned& State::Pinned::operator=(Pinned&& other) noexcept {
+  if (this == &other) return *this;
+  Release();
+  pool_ = other.pool_;
+  version_ = std::exchange(other.version_, nullptr);
+  return *this;
+}
+
+void State::Pinned::Release() {
+  if (version_ != nullptr) pool_->Unpin(std::exchange(version_, nullptr));
+}
+
+State::Pinned State::Pin(int64_t deadline) {
+  Pinned pinned;
+  pinned.pool_ = &versions_;
+  pinned.version_ = versions_.Pin();
+  if (pinned.version_ == nullptr) {
+    const Turn turn(*this, deadline);
+    if (!versions_.published()) PublishWithTurn();
+    pinned.version_ = versions_.Pin();
+  }
+  return pinned;
+}
+
+bool State::Publish() {
+  const Turn turn(*this);
+  return PublishWithTurn();
+}
+
+bool State::PublishWithTurn() {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    publishable_[i] = {static_cast<const std::byte*>(entry.head.raw_data()),
+                       entry.head.num_bytes(), entry.versioned, entry.changed};
+  }
+  if (!versions_.Publish(publishable_, step())) return false;
+  for (Entry& entry : entries_) entry.changed = false;
+  published_step_ = step();
+  if (policy_.every_nanoseconds > 0) published_at_ = clock_->Now();
+  return true;
+}
+
+void State::FinishStep() {
+  const int64_t now = step_.load(std::memory_order_relaxed) + 1;
+  step_.store(now, std::memory_order_release);
+  if (!versions_.published()) return;  // nobody reads
+  if (now - published_step_ < policy_.every_steps) return;
+  if (policy_.every_nanoseconds > 0 &&
+      clock_->Now() - published_at_ < policy_.every_nanoseconds) {
+    return;
+  }
+  PublishWithTurn();
+}
+
+void State::TakeTurn(int64_t deadline) const {
+  std::unique_lock lock(turn_mutex_);
+  const auto is_free = [&] { return !turn_taken_; };
+  if (deadline == 0) {
+    turn_free_.wait(lock, is_free);
+  } else if (!turn_free_.wait_for(
+                 lock, std::chrono::nanoseconds(std::max<int64_t>(0, deadline - clock_->Now())),
+                 is_free)) {
+    Fail("the deadline passed while a run waited for its turn to write the state");
+  }
+  turn_taken_ = true;
+}
+
+void State::GiveTurn() const {
+  {
+    const std::lock_guard lock(turn_mutex_);
+    turn_taken_ = false;
+    // Under the lock: whoever takes the turn next may destroy the State.
+    turn_free_.notify_one();
+  }
+}
+
+}  // namespace catamaran
