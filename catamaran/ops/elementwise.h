@@ -56,6 +56,7 @@ class ElementwiseBuilder {
 
  private:
   ElementwiseBuilder& SetGrad(const std::vector<Expr>& derivatives);
+  void SetAdjoints(const std::vector<Expr>& adjoints);
 
   OpBuilder builder_;
   std::vector<bool> conditions_;

@@ -1,0 +1,141 @@
+// ops/float_math_simd.h
+//
+// Elementary functions of floats without branches or tables, so that loops over them become
+// vector code. Included by the vector files only, inside namespace CATAMARAN_ISA: every
+// instruction set has its own copy. Results are within 4 units in the last place of the true
+// value over the whole range, and right for 0, infinities, NaN and denormals; float_math_test
+// measures it. The polynomials are near-minimax fits made for the stated intervals.
+
+#ifndef CATAMARAN_ISA
+#error "only for files compiled once per instruction set"
+#endif
+
+#include <cmath>
+#include <cstdint>
+
+namespace catamaran::CATAMARAN_ISA {
+namespace {
+
+inline float FromBits(uint32_t bits) {
+  float x;
+  __builtin_memcpy(&x, &bits, 4);
+  return x;
+}
+inline uint32_t ToBits(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, 4);
+  return bits;
+}
+inline float CopySign(float magnitude, float sign) {
+  return FromBits((ToBits(magnitude) & 0x7FFFFFFFu) | (ToBits(sign) & 0x80000000u));
+}
+
+// x = n log 2 + r with |r| <= log(2) / 2; e^r from a polynomial; then 2^n in two halves, so that
+// results near both ends of the range (denormals too) come out.
+inline float ExpFloat(float x) {
+  // Beyond these ends the result is 0 or infinite all the same. NaN passes through.
+  float c = x > 89.0f ? 89.0f : x;
+  c = c < -104.0f ? -104.0f : c;
+  const float shifted = c * 1.44269504f + 12582912.0f;  // 1.5 * 2^23: rounds to an integer
+  const float n = shifted - 12582912.0f;
+  float r = c - n * 0.693145752f;  // log 2 in two parts, the first with zeros at its end
+  r = r - n * 1.42860677e-6f;
+  float p = 0.001392692661f;
+  p = p * r + 0.008363773874f;
+  p = p * r + 0.04166655011f;
+  p = p * r + 0.1666657338f;
+  p = p * r + 0.5f;
+  p = p * (r * r) + r + 1.0f;
+  const int32_t k = static_cast<int32_t>(ToBits(shifted)) - 0x4B400000;
+  const int32_t half = k >> 1;
+  const float scale1 = FromBits(static_cast<uint32_t>(half + 127) << 23);
+  const float scale2 = FromBits(static_cast<uint32_t>(k - half + 127) << 23);
+  const float y = p * scale1 * scale2;
+  return x != x ? x : y;
+}
+
+// x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m from a polynomial in m - 1.
+inline float LogFloat(float x) {
+  const bool tiny = x < 1.17549435e-38f;
+  const float normal = tiny ? x * 8388608.0f : x;  // 2^23
+  const uint32_t bits = ToBits(normal);
+  // The exponent counts from sqrt(1/2) up.
+  const uint32_t offset = bits - 0x3F3504F3u;
+  const int32_t k = static_cast<int32_t>(offset) >> 23;
+  const float m = FromBits(bits - (static_cast<uint32_t>(k) << 23));
+  const float f = m - 1.0f;
+  const float e = static_cast<float>(k) - (tiny ? 23.0f : 0.0f);
+  float p = 0.06972518634f;
+  p = p * f - 0.1148121206f;
+  p = p * f + 0.1168578472f;
+  p = p * f - 0.1242552336f;
+  p = p * f + 0.1424900724f;
+  p = p * f - 0.1666780713f;
+  p = p * f + 0.2000071721f;
+  p = p * f - 0.2499999693f;
+  p = p * f + 0.3333333117f;
+  const float f2 = f * f;
+  float y = p * f * f2 + e * 1.42860677e-6f - 0.5f * f2;
+  y = y + f + e * 0.693145752f;
+  const float infinity = __builtin_inff();
+  y = x == infinity ? x : y;
+  y = x == 0.0f ? -infinity : y;
+  y = x < 0.0f || x != x ? __builtin_nanf("") : y;
+  return y;
+}
+
+// log(w) corrected by what rounding w = 1 + x lost.
+inline float Log1pFloat(float x) {
+  const float w = 1.0f + x;
+  const float d = w - 1.0f;
+  const float y = LogFloat(w) * (x / (d == 0.0f ? 1.0f : d));
+  return d == 0.0f || x == __builtin_inff() ? x : y;
+}
+
+inline float TanhFloat(float x) {
+  const float a = __builtin_fabsf(x);
+  const float u = x * x;
+  float p = 0.002292744816f;
+  p = p * u - 0.008343945516f;
+  p = p * u + 0.02176891865f;
+  p = p * u - 0.05395925958f;
+  p = p * u + 0.1333330356f;
+  p = p * u - 0.3333333317f;
+  const float small = p * u * x + x;
+  const float large = CopySign(1.0f - 2.0f / (ExpFloat(2.0f * a) + 1.0f), x);
+  return a < 0.625f ? small : large;
+}
+
+inline float SigmoidFloat(float x) {
+  const float e = ExpFloat(-__builtin_fabsf(x));
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+}
+
+// Below 1 an odd polynomial; above, 1 - e^-q(x) with q = -log(erfc) as a polynomial.
+inline float ErfFloat(float x) {
+  const float a = __builtin_fabsf(x);
+  const float u = x * x;
+  float p = 7.875875063e-5f;
+  p = p * u - 0.0008016864287f;
+  p = p * u + 0.005189087423f;
+  p = p * u - 0.02685421201f;
+  p = p * u + 0.1128359472f;
+  p = p * u - 0.3761262667f;
+  p = p * u + 0.1283791658f;
+  const float small = p * x + x;
+  const float t = (a > 4.0f ? 4.0f : a) - 2.0f;
+  float q = -1.637151415e-6f;
+  q = q * t + 1.986362006e-5f;
+  q = q * t - 0.0001353539864f;
+  q = q * t + 0.0007333605375f;
+  q = q * t - 0.003570868244f;
+  q = q * t + 0.0164646751f;
+  q = q * t + 0.9237508678f;
+  q = q * t + 4.418160868f;
+  q = q * t + 5.364941265f;
+  const float large = CopySign(1.0f - ExpFloat(-q), x);
+  return a < 1.0f || x != x ? small : large;
+}
+
+}  // namespace
+}  // namespace catamaran::CATAMARAN_ISA

@@ -1,0 +1,13 @@
+#include "catamaran/ops/vector_isa.h"
+
+namespace catamaran {
+
+VectorFn FindVector([[maybe_unused]] Isa isa, ScalarKind kind, VectorType type, unsigned scalars) {
+#if CATAMARAN_HAS_X86_ISAS
+  if (isa == Isa::kAvx512) return avx512::FindVector(kind, type, scalars);
+  if (isa == Isa::kAvx2) return avx2::FindVector(kind, type, scalars);
+#endif
+  return plain::FindVector(kind, type, scalars);
+}
+
+}  // namespace catamaran

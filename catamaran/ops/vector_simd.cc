@@ -1,0 +1,332 @@
+#include "catamaran/ops/vector_simd.h"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "catamaran/ops/float_math_simd.h"
+
+namespace catamaran::CATAMARAN_ISA {
+namespace {
+
+template <class T>
+inline constexpr bool kFloat = static_cast<T>(0.5) != static_cast<T>(0);
+template <class T>
+inline constexpr bool kUnsigned = static_cast<T>(-1) > static_cast<T>(0);
+
+// In which sums and products of T wrap around.
+template <size_t size>
+struct WrapType {
+  using Type = uint32_t;
+};
+template <>
+struct WrapType<8> {
+  using Type = uint64_t;
+};
+template <class T>
+using Wrap = typename WrapType<sizeof(T)>::Type;
+
+#define CATAMARAN_ARITHMETIC(Name, op)                                             \
+  struct Name {                                                                    \
+    template <class T>                                                             \
+    static T Do(T a, T b) {                                                        \
+      if constexpr (kFloat<T>) {                                                   \
+        return a op b;                                                             \
+      } else {                                                                     \
+        return static_cast<T>(static_cast<Wrap<T>>(a) op static_cast<Wrap<T>>(b)); \
+      }                                                                            \
+    }                                                                              \
+  };
+CATAMARAN_ARITHMETIC(AddOp, +)
+CATAMARAN_ARITHMETIC(SubOp, -)
+CATAMARAN_ARITHMETIC(MulOp, *)
+#undef CATAMARAN_ARITHMETIC
+
+struct NegOp {
+  template <class T>
+  static T Do(T a) {
+    if constexpr (kFloat<T>) {
+      return -a;
+    } else {
+      return static_cast<T>(Wrap<T>{0} - static_cast<Wrap<T>>(a));
+    }
+  }
+};
+struct DivOp {
+  template <class T>
+  static T Do(T a, T b) {
+    if constexpr (kFloat<T>) {
+      return a / b;
+    } else if constexpr (kUnsigned<T>) {
+      return b == 0 ? T(0) : static_cast<T>(a / b);
+    } else {
+      if (b == 0) return T(0);
+      if (b == static_cast<T>(-1)) return NegOp::Do(a);
+      const T quotient = static_cast<T>(a / b);
+      return static_cast<T>(quotient - (a % b != 0 && (a < 0) != (b < 0)));
+    }
+  }
+};
+struct AbsOp {
+  template <class T>
+  static T Do(T a) {
+    if constexpr (kFloat<T>) {
+      return sizeof(T) == 4 ? __builtin_fabsf(a) : __builtin_fabs(a);
+    } else if constexpr (kUnsigned<T>) {
+      return a;
+    } else {
+      return a < 0 ? NegOp::Do(a) : a;
+    }
+  }
+};
+struct MinOp {
+  template <class T>
+  static T Do(T a, T b) {
+    return (a < b) | (a != a) ? a : b;
+  }
+};
+struct MaxOp {
+  template <class T>
+  static T Do(T a, T b) {
+    return (a > b) | (a != a) ? a : b;
+  }
+};
+
+#define CATAMARAN_FUNCTION(Name, of_float, of_double) \
+  struct Name {                                       \
+    static float Do(float x) { return of_float; }     \
+    static double Do(double x) { return of_double; }  \
+  };
+CATAMARAN_FUNCTION(ExpOp, ExpFloat(x), __builtin_exp(x))
+CATAMARAN_FUNCTION(LogOp, LogFloat(x), __builtin_log(x))
+CATAMARAN_FUNCTION(Log1pOp, Log1pFloat(x), __builtin_log1p(x))
+CATAMARAN_FUNCTION(SqrtOp, __builtin_sqrtf(x), __builtin_sqrt(x))
+CATAMARAN_FUNCTION(RsqrtOp, 1.0f / __builtin_sqrtf(x), 1.0 / __builtin_sqrt(x))
+CATAMARAN_FUNCTION(TanhOp, TanhFloat(x), __builtin_tanh(x))
+CATAMARAN_FUNCTION(ErfOp, ErfFloat(x), __builtin_erf(x))
+CATAMARAN_FUNCTION(SinOp, __builtin_sinf(x), __builtin_sin(x))
+CATAMARAN_FUNCTION(CosOp, __builtin_cosf(x), __builtin_cos(x))
+CATAMARAN_FUNCTION(FloorOp, __builtin_floorf(x), __builtin_floor(x))
+#undef CATAMARAN_FUNCTION
+struct SigmoidOp {
+  static float Do(float x) { return SigmoidFloat(x); }
+  static double Do(double x) {
+    const double e = __builtin_exp(-__builtin_fabs(x));
+    return (x < 0 ? e : 1.0) / (1.0 + e);
+  }
+};
+struct PowOp {
+  static float Do(float a, float b) { return __builtin_powf(a, b); }
+  static double Do(double a, double b) { return __builtin_pow(a, b); }
+};
+
+#define CATAMARAN_COMPARISON(Name, op) \
+  struct Name {                        \
+    template <class T>                 \
+    static uint8_t Do(T a, T b) {      \
+      return a op b;                   \
+    }                                  \
+  };
+CATAMARAN_COMPARISON(LessOp, <)
+CATAMARAN_COMPARISON(LessEqualOp, <=)
+CATAMARAN_COMPARISON(GreaterOp, >)
+CATAMARAN_COMPARISON(GreaterEqualOp, >=)
+CATAMARAN_COMPARISON(EqualOp, ==)
+CATAMARAN_COMPARISON(NotEqualOp, !=)
+#undef CATAMARAN_COMPARISON
+struct AndOp {
+  static uint8_t Do(uint8_t a, uint8_t b) { return a & b; }
+};
+struct OrOp {
+  static uint8_t Do(uint8_t a, uint8_t b) { return a | b; }
+};
+struct NotOp {
+  static uint8_t Do(uint8_t a) { return a ^ 1; }
+};
+struct IsFiniteOp {
+  template <class T>
+  static uint8_t Do(T a) {
+    return a - a == 0;
+  }
+};
+
+// Each iteration reads its own elements before it writes: `out` may be an input.
+template <class T, class Op>
+void Unary(const void* const* in, void* out, int64_t n) {
+  using Out = decltype(Op::Do(T{}));
+  const T* a = static_cast<const T*>(in[0]);
+  Out* y = static_cast<Out*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = Op::Do(a[i]);
+}
+template <class T, class Op>
+void BinaryVV(const void* const* in, void* out, int64_t n) {
+  using Out = decltype(Op::Do(T{}, T{}));
+  const T* a = static_cast<const T*>(in[0]);
+  const T* b = static_cast<const T*>(in[1]);
+  Out* y = static_cast<Out*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = Op::Do(a[i], b[i]);
+}
+template <class T, class Op>
+void BinaryVS(const void* const* in, void* out, int64_t n) {
+  using Out = decltype(Op::Do(T{}, T{}));
+  if (n == 0) return;
+  const T* a = static_cast<const T*>(in[0]);
+  const T b = *static_cast<const T*>(in[1]);
+  Out* y = static_cast<Out*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = Op::Do(a[i], b);
+}
+template <class T, class Op>
+void BinarySV(const void* const* in, void* out, int64_t n) {
+  using Out = decltype(Op::Do(T{}, T{}));
+  if (n == 0) return;
+  const T a = *static_cast<const T*>(in[0]);
+  const T* b = static_cast<const T*>(in[1]);
+  Out* y = static_cast<Out*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = Op::Do(a, b[i]);
+}
+template <class T, unsigned scalars>
+void Where(const void* const* in, void* out, int64_t n) {
+  if (n == 0) return;
+  const uint8_t* c = static_cast<const uint8_t*>(in[0]);
+  const T* a = static_cast<const T*>(in[1]);
+  const T* b = static_cast<const T*>(in[2]);
+  [[maybe_unused]] const uint8_t c0 = *c;
+  [[maybe_unused]] const T a0 = *a, b0 = *b;
+  T* y = static_cast<T*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    // Both are loaded, so that the choice is a blend and not a jump.
+    const uint8_t ci = scalars & 1 ? c0 : c[i];
+    const T ai = scalars & 2 ? a0 : a[i];
+    const T bi = scalars & 4 ? b0 : b[i];
+    y[i] = ci ? ai : bi;
+  }
+}
+
+template <class T, class Op>
+VectorFn Binary(unsigned scalars) {
+  switch (scalars) {
+    case 0:
+      return BinaryVV<T, Op>;
+    case 1:
+      return BinarySV<T, Op>;
+    case 2:
+      return BinaryVS<T, Op>;
+    default:
+      return nullptr;
+  }
+}
+template <class T, class Op>
+VectorFn One(unsigned scalars) {
+  return scalars == 0 ? &Unary<T, Op> : nullptr;
+}
+template <class T>
+VectorFn FindWhere(unsigned scalars) {
+  static constexpr VectorFn kAll[8] = {Where<T, 0>, Where<T, 1>, Where<T, 2>, Where<T, 3>,
+                                       Where<T, 4>, Where<T, 5>, Where<T, 6>, nullptr};
+  return kAll[scalars & 7];
+}
+
+template <class T>
+VectorFn Find(ScalarKind kind, unsigned scalars) {
+  if constexpr (kFloat<T>) {
+    switch (kind) {
+      case ScalarKind::kExp:
+        return One<T, ExpOp>(scalars);
+      case ScalarKind::kLog:
+        return One<T, LogOp>(scalars);
+      case ScalarKind::kLog1p:
+        return One<T, Log1pOp>(scalars);
+      case ScalarKind::kSqrt:
+        return One<T, SqrtOp>(scalars);
+      case ScalarKind::kRsqrt:
+        return One<T, RsqrtOp>(scalars);
+      case ScalarKind::kTanh:
+        return One<T, TanhOp>(scalars);
+      case ScalarKind::kSigmoid:
+        return One<T, SigmoidOp>(scalars);
+      case ScalarKind::kErf:
+        return One<T, ErfOp>(scalars);
+      case ScalarKind::kSin:
+        return One<T, SinOp>(scalars);
+      case ScalarKind::kCos:
+        return One<T, CosOp>(scalars);
+      case ScalarKind::kFloor:
+        return One<T, FloorOp>(scalars);
+      case ScalarKind::kIsFinite:
+        return One<T, IsFiniteOp>(scalars);
+      case ScalarKind::kPow:
+        return Binary<T, PowOp>(scalars);
+      default:
+        break;
+    }
+  }
+  switch (kind) {
+    case ScalarKind::kAdd:
+      return Binary<T, AddOp>(scalars);
+    case ScalarKind::kSub:
+      return Binary<T, SubOp>(scalars);
+    case ScalarKind::kMul:
+      return Binary<T, MulOp>(scalars);
+    case ScalarKind::kDiv:
+      return Binary<T, DivOp>(scalars);
+    case ScalarKind::kMin:
+      return Binary<T, MinOp>(scalars);
+    case ScalarKind::kMax:
+      return Binary<T, MaxOp>(scalars);
+    case ScalarKind::kNeg:
+      return One<T, NegOp>(scalars);
+    case ScalarKind::kAbs:
+      return One<T, AbsOp>(scalars);
+    case ScalarKind::kLess:
+      return Binary<T, LessOp>(scalars);
+    case ScalarKind::kLessEqual:
+      return Binary<T, LessEqualOp>(scalars);
+    case ScalarKind::kGreater:
+      return Binary<T, GreaterOp>(scalars);
+    case ScalarKind::kGreaterEqual:
+      return Binary<T, GreaterEqualOp>(scalars);
+    case ScalarKind::kEqual:
+      return Binary<T, EqualOp>(scalars);
+    case ScalarKind::kNotEqual:
+      return Binary<T, NotEqualOp>(scalars);
+    case ScalarKind::kAnd:
+      return Binary<uint8_t, AndOp>(scalars);
+    case ScalarKind::kOr:
+      return Binary<uint8_t, OrOp>(scalars);
+    case ScalarKind::kNot:
+      return One<uint8_t, NotOp>(scalars);
+    case ScalarKind::kWhere:
+      return FindWhere<T>(scalars);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+VectorFn FindVector(ScalarKind kind, VectorType type, unsigned scalars) {
+  switch (type) {
+    case VectorType::kF32:
+      return Find<float>(kind, scalars);
+    case VectorType::kF64:
+      return Find<double>(kind, scalars);
+    case VectorType::kI8:
+      return Find<int8_t>(kind, scalars);
+    case VectorType::kU8:
+      return Find<uint8_t>(kind, scalars);
+    case VectorType::kI32:
+      return Find<int32_t>(kind, scalars);
+    case VectorType::kI64:
+      return Find<int64_t>(kind, scalars);
+    case VectorType::kU64:
+      return Find<uint64_t>(kind, scalars);
+  }
+  return nullptr;
+}
+
+}  // namespace catamaran::CATAMARAN_ISA
