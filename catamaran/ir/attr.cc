@@ -107,6 +107,16 @@ Attr Attr::Substitute(FunctionRef<Attr(const std::string&)> replace) const {
   return *this;
 }
 
+Attr Attr::SubstituteDims(FunctionRef<std::optional<Dim>(const std::string&)> replace) const {
+  if (auto* d = get<Dim>()) return d->is_constant() ? *this : Attr(d->Substitute(replace));
+  if (const List* l = list()) {
+    List out;
+    for (const Attr& a : *l) out.push_back(a.SubstituteDims(replace));
+    return Attr(std::move(out));
+  }
+  return *this;
+}
+
 std::string FormatDouble(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";

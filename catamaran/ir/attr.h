@@ -86,6 +86,9 @@ class Attr {
   // those that stay).
   Attr Substitute(FunctionRef<Attr(const std::string&)> replace) const;
 
+  // Replaces names in dimensions only.
+  Attr SubstituteDims(FunctionRef<std::optional<Dim>(const std::string&)> replace) const;
+
   // As in the text form.
   std::string ToString() const;
   friend bool operator==(const Attr& a, const Attr& b);

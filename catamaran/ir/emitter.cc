@@ -27,11 +27,8 @@ Op* Emitter::EmitOp(const OpDef& def, Arguments arguments, Location at) {
   const int results = def.num_results >= 0 ? def.num_results : arguments.num_results;
   for (int i = 0; i < results; ++i) op->AddResult();
   Op* inserted = block_->Insert(std::move(op), before_);
-  if (function_->typed && def.infer) {
-    Diagnostics diagnostics;
-    InferOp(*program_, *function_, *inserted, diagnostics);
-    diagnostics.ThrowIfAny(program_->sources());
-  } else if (function_->typed && def.name == "call") {
+  // Control flow is inferred by whoever fills its blocks.
+  if (function_->typed && (def.infer || def.name == "call")) {
     Diagnostics diagnostics;
     InferOp(*program_, *function_, *inserted, diagnostics);
     diagnostics.ThrowIfAny(program_->sources());
