@@ -50,6 +50,11 @@ class BuildContext {
   // Starts the function of this instance (name path()), or a helper `path().suffix`. It is
   // typed: every op is inferred as it is emitted.
   virtual Function& NewFunction(std::string_view suffix = {}) = 0;
+  // A function with static arguments: `build` writes the body of one specialisation, a function
+  // that exists already and is typed, each time a call asks for another combination of them.
+  using Specialiser =
+      std::function<void(BuildContext&, Function&, const std::map<std::string, Attr>& statics)>;
+  virtual void NewTemplate(std::vector<StaticParam> statics, Specialiser build) = 0;
   // Finishes a function: sets its results from the return op and checks it.
   virtual void Finish(Function& function) = 0;
 

@@ -118,34 +118,39 @@ void Flattener::ExpandFunction(const Function& function, const Scope& scope) {
     Lower(function, scope, scope.statics, flat_name);
     return;
   }
-  templates_[flat_name] = {&function, &scope};
+  AddTemplate(flat_name,
+              {&function, &scope, function.statics, nullptr, WithFrame(function.at, scope.frame)});
+}
+
+void Flattener::AddTemplate(const std::string& flat_name, Template made) {
+  const Location at = made.at;
   bool all_defaults = true;
-  for (const StaticParam& p : function.statics) all_defaults &= !p.default_value.empty();
-  // Checks the function even when nobody calls it.
-  if (all_defaults) Specialise(templates_[flat_name], flat_name, {}, function.at);
+  for (const StaticParam& p : made.statics) all_defaults &= !p.default_value.empty();
+  const Template& kept = templates_[flat_name] = std::move(made);
+  if (all_defaults) Specialise(kept, flat_name, {}, at);
 }
 
 std::string Flattener::Specialise(const Template& which, const std::string& base_name,
                                   const std::vector<NamedAttr>& given, Location at) {
-  const Function& f = *which.function;
   for (const NamedAttr& g : given) {
     bool known = false;
-    for (const StaticParam& p : f.statics) known |= p.name == g.name;
+    for (const StaticParam& p : which.statics) known |= p.name == g.name;
     if (!known) {
       diagnostics_.Add(at, fmt::format("{} has no static argument {}", base_name, g.name));
       return {};
     }
   }
-  std::map<std::string, Attr> statics = which.scope->statics;
+  std::map<std::string, Attr> statics;
+  if (which.scope) statics = which.scope->statics;
   std::string name = base_name + "[";
-  for (const StaticParam& p : f.statics) {
+  for (const StaticParam& p : which.statics) {
     Attr value = FindAttr(given, p.name);
-    if (value.empty()) value = p.default_value.Substitute(AttrReplacement(which.scope->statics));
+    if (value.empty()) value = p.default_value.Substitute(AttrReplacement(statics));
     if (value.empty()) {
       diagnostics_.Add(at, fmt::format("{} needs its static argument {}", base_name, p.name));
       return {};
     }
-    if (&p != &f.statics[0]) name += ", ";
+    if (&p != which.statics.data()) name += ", ";
     name += p.name + "=" + value.ToString();
     statics[p.name] = std::move(value);
   }
@@ -155,7 +160,13 @@ std::string Flattener::Specialise(const Template& which, const std::string& base
     return {};
   }
   if (failed_.contains(name)) return {};
-  if (!FindFlat(name)) Lower(f, *which.scope, statics, name);
+  if (!FindFlat(name)) {
+    if (which.generate) {
+      if (!which.generate(name, statics)) failed_.insert(name);
+    } else {
+      Lower(*which.function, *which.scope, statics, name);
+    }
+  }
   return FindFlat(name) ? name : std::string();
 }
 

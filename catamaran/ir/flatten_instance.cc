@@ -104,6 +104,26 @@ class BuildContextImpl : public BuildContext {
     return *added;
   }
 
+  void NewTemplate(std::vector<StaticParam> statics, Specialiser build) override {
+    Flattener::Template made;
+    made.statics = std::move(statics);
+    made.at = at_;
+    made.generate = [flattener = &flattener_, path = path_, at = at_, arguments = arguments_,
+                     build = std::move(build)](const std::string& flat_name,
+                                               const std::map<std::string, Attr>& values) {
+      BuildContextImpl context(*flattener, path, at, arguments);
+      return flattener->RunReporting(flat_name, at, [&] {
+        auto f = std::make_unique<Function>();
+        f->name = flat_name;
+        f->at = at;
+        f->typed = true;
+        Function* added = flattener->AddFunction(std::move(f));
+        if (added) build(context, *added, values);
+      });
+    };
+    flattener_.AddTemplate(path_, std::move(made));
+  }
+
   void Finish(Function& function) override {
     const size_t errors = flattener_.diagnostics().count();
     flattener_.FinishFunction(function);
@@ -242,6 +262,7 @@ bool Flattener::BindArguments(const std::vector<StaticParam>& params, const Attr
       }
       continue;
     }
+    it->second = ResolveStates(it->second, scope, at);
     if (p.kind == StaticKind::kFunction) {
       if (!BindFunctionArgument(p, &it->second, path, at, scope)) return false;
     } else if (!HasKind(it->second, p.kind)) {
@@ -278,26 +299,45 @@ bool Flattener::BindFunctionArgument(const StaticParam& param, Attr* value, cons
   return false;
 }
 
-void Flattener::RunCppBuilder(const BuilderDef& def, const std::string& path, Location at,
-                              std::map<std::string, Attr> arguments) {
-  BuildContextImpl context(*this, path, at, std::move(arguments));
+bool Flattener::RunReporting(const std::string& flat_name, Location at, FunctionRef<void()> body) {
   const size_t errors = diagnostics_.count();
   try {
-    def.build(context);
-    if (!FindFlat(path)) {
-      diagnostics_.Add(at, fmt::format("the builder {} made no function", def.name));
-    }
+    body();
   } catch (const BuildContextImpl::Reported&) {
   } catch (const ProgramError& e) {
     for (const Diagnostic& d : e.diagnostics()) {
       diagnostics_.Add(d.at, d.message, d.length).notes = d.notes;
     }
   } catch (const Error& e) {
-    diagnostics_.Add(at, fmt::format("{}: {}", def.name, e.what()));
+    diagnostics_.Add(at, fmt::format("{}: {}", flat_name, e.what()));
   }
-  if (diagnostics_.count() != errors && FindFlat(path)) {
-    out_.items.RemoveFunction(path);
+  if (diagnostics_.count() == errors) return true;
+  if (FindFlat(flat_name)) out_.items.RemoveFunction(flat_name);
+  return false;
+}
+
+void Flattener::RunCppBuilder(const BuilderDef& def, const std::string& path, Location at,
+                              std::map<std::string, Attr> arguments) {
+  BuildContextImpl context(*this, path, at, std::move(arguments));
+  RunReporting(path, at, [&] {
+    def.build(context);
+    if (!FindFlat(path) && !templates_.contains(path) && diagnostics_.empty()) {
+      diagnostics_.Add(at, fmt::format("the builder {} made no function", def.name));
+    }
+  });
+}
+
+Attr Flattener::ResolveStates(const Attr& value, const Scope& scope, Location at) {
+  if (auto* s = value.get<AttrState>()) {
+    std::string path = ResolveState(s->path, scope, at);
+    return path.empty() ? value : Attr(AttrState{std::move(path)});
   }
+  if (const Attr::List* list = value.list()) {
+    Attr::List out;
+    for (const Attr& a : *list) out.push_back(ResolveStates(a, scope, at));
+    return Attr(std::move(out));
+  }
+  return value;
 }
 
 }  // namespace catamaran

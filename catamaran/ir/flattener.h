@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -32,6 +33,15 @@ class Flattener {
     int depth = 0;
   };
 
+  // A function with static arguments, waiting for calls: as written, or made by a builder.
+  struct Template {
+    const Function* function = nullptr;
+    const Scope* scope = nullptr;
+    std::vector<StaticParam> statics;
+    std::function<bool(const std::string& flat_name, const std::map<std::string, Attr>&)> generate;
+    Location at;
+  };
+
   // --- used by the parts of the flattener, flatten_*.cc
   Program& out() { return out_; }
   Diagnostics& diagnostics() { return diagnostics_; }
@@ -50,9 +60,15 @@ class Flattener {
   // The flat path of a state as written in `scope`; empty after reporting.
   std::string ResolveState(const std::string& name, const Scope& scope, Location at);
 
+  // Runs a builder's code; what it throws is reported, and a half-made function removed.
+  bool RunReporting(const std::string& flat_name, Location at, FunctionRef<void()> body);
+
   Function* FindFlat(const std::string& name) { return out_.items.FindFunction(name); }
   // Adds the function under its name; reports a clash.
   Function* AddFunction(std::unique_ptr<Function> function);
+  // Makes the template known under its flat name and, when all its static arguments have
+  // defaults, that specialisation, so that it is checked even when nobody calls it.
+  void AddTemplate(const std::string& flat_name, Template made);
   // Takes the results from the return op, or checks them against the declared ones.
   bool FinishFunction(Function& function);
   // Names that exist, for suggestions.
@@ -60,11 +76,6 @@ class Flattener {
   Location WithFrame(Location at, uint32_t frame) const;
 
  private:
-  struct Template {
-    const Function* function;
-    const Scope* scope;
-  };
-
   void ExpandState(const StateDecl& decl, const Scope& scope);
   void ExpandFunction(const Function& function, const Scope& scope);
   std::string Specialise(const Template& which, const std::string& base_name,
@@ -75,6 +86,8 @@ class Flattener {
   bool BindArguments(const std::vector<StaticParam>& params, const AttrCall& call,
                      const std::string& path, Location at, const Scope& scope,
                      std::map<std::string, Attr>* bound);
+  // Paths of states inside arguments become flat.
+  Attr ResolveStates(const Attr& value, const Scope& scope, Location at);
   bool BindFunctionArgument(const StaticParam& param, Attr* value, const std::string& path,
                             Location at, const Scope& scope);
   void RunCppBuilder(const BuilderDef& def, const std::string& path, Location at,

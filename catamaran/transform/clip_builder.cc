@@ -32,8 +32,8 @@ void BuildClip(BuildContext& c) {
   if (!total) c.Fail(fmt::format("clip: {} returns no gradients", inner.name));
   Var norm = emit.Emit("sqrt", {total});
   // min(1, limit / norm), with limit / 0 = inf.
-  Var scale = emit.Emit("minimum", {emit.Constant(limit, DType::kF32) / norm,
-                                    emit.Constant(1.0, DType::kF32)});
+  Var scale = emit.Emit(
+      "minimum", {emit.Constant(limit, DType::kF32) / norm, emit.Constant(1.0, DType::kF32)});
   for (size_t i = 0; i < results.size(); ++i) {
     if (!GradientOf(c.program(), inner.results[i])) continue;
     Var& g = results[i];

@@ -1,8 +1,8 @@
 #include "catamaran/transform/differentiate.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "catamaran/ir/diagnostic.h"
 #include "catamaran/ir/infer.h"
@@ -29,8 +29,8 @@ Location Differentiator::Behind(Location at) const {
 }
 
 void Differentiator::FailAt(const Op& op, std::string message) const {
-  Diagnostic d{op.at, static_cast<uint32_t>(op.name().size()), op.name() + ": " + std::move(message),
-               {}};
+  Diagnostic d{
+      op.at, static_cast<uint32_t>(op.name().size()), op.name() + ": " + std::move(message), {}};
   AddOperandNotes(op, program_, d);
   const SourceFrame f = program_.sources().frame(frame_);
   if (f.at.known()) d.notes.push_back({"", f.what + ", " + program_.sources().ToString(f.at)});
@@ -101,8 +101,7 @@ bool Differentiator::MarkActive(Op& op) {
           bool from = IsActive(op.operand(skip + i - first));
           Op* end = op.blocks.back()->terminator();
           if (!op.Is("if") && end) from |= IsActive(end->operand(i - first));
-          if (from && Differentiable(block->arg(i)->type) &&
-              active_.insert(block->arg(i)).second) {
+          if (from && Differentiable(block->arg(i)->type) && active_.insert(block->arg(i)).second) {
             changed = true;
           }
         }
@@ -204,8 +203,8 @@ void Differentiator::ReverseOp(Op& op, bool nested) {
   std::vector<bool> wanted;
   for (int i = 0; i < op.num_operands(); ++i) wanted.push_back(IsActive(op.operand(i)));
   if (!op.def().grad) {
-    FailAt(op, op.def().no_grad.empty() ? "has no gradient"
-                                        : "has no gradient: " + op.def().no_grad);
+    FailAt(op,
+           op.def().no_grad.empty() ? "has no gradient" : "has no gradient: " + op.def().no_grad);
   }
   GradContext context(emit_, op, std::move(result_grads), std::move(wanted));
   op.def().grad(context);

@@ -71,8 +71,8 @@ class Differentiator {
   [[noreturn]] void FailAt(const Op& op, std::string message) const;
 
   struct KeptLoop {
-    int carried = 0;      // original carried values
-    int stacks = 0;       // stacks behind them
+    int carried = 0;       // original carried values
+    int stacks = 0;        // stacks behind them
     bool counted = false;  // the last result is the number of iterations (while)
   };
 

@@ -68,8 +68,8 @@ void Differentiator::ReverseIf(Op& op) {
 
   Block& outer = emit_.block();
   Op* outer_before = emit_.before();
-  Op* back = emit_.EmitOp(op.def(), {{op.operand(0)}, {}, {}, {}, static_cast<int>(captures.size())},
-                          Behind(op.at));
+  Op* back = emit_.EmitOp(
+      op.def(), {{op.operand(0)}, {}, {}, {}, static_cast<int>(captures.size())}, Behind(op.at));
   for (const auto& block : op.blocks) {
     // Inside, the captures start from nothing: what flows in is this branch's share alone.
     std::unordered_map<const Value*, Var> saved;
@@ -116,8 +116,9 @@ Op* Differentiator::KeepCarried(Op& loop) {
   const int carried = loop.num_operands() - skip;
   for (int i = 0; i < carried; ++i) {
     if (loop.operand(skip + i)->type.is_stack()) {
-      FailAt(loop, "this loop carries the stacks of a gradient; a second derivative through a loop "
-                   "is not supported");
+      FailAt(loop,
+             "this loop carries the stacks of a gradient; a second derivative through a loop "
+             "is not supported");
     }
   }
   Block& parent = *loop.parent();
@@ -207,8 +208,7 @@ void Differentiator::ReverseLoop(Op& op) {
   }
 
   Var begin = is_for ? emit_.Wrap(op.operand(0)) : emit_.Constant(0, DType::kI64);
-  Var end = is_for ? emit_.Wrap(op.operand(1))
-                   : emit_.Wrap(op.result(op.num_results() - 1));
+  Var end = is_for ? emit_.Wrap(op.operand(1)) : emit_.Wrap(op.result(op.num_results() - 1));
   std::vector<Value*> operands = {begin.value(), end.value()};
   for (int i : active_carried) {
     Var g = Adjoint(op.result(i));
@@ -221,8 +221,8 @@ void Differentiator::ReverseLoop(Op& op) {
   Block& outer = emit_.block();
   Op* outer_before = emit_.before();
   const int num_results = static_cast<int>(operands.size()) - 2;
-  Op* back = emit_.EmitOp(program_.ops().Get("for"), {operands, {}, {}, {}, num_results},
-                          Behind(op.at));
+  Op* back =
+      emit_.EmitOp(program_.ops().Get("for"), {operands, {}, {}, {}, num_results}, Behind(op.at));
   Block& inside = *back->AddBlock();
   Value* j = inside.AddArg("", Type::Scalar(DType::kI64));
   std::vector<Value*> args;

@@ -1,8 +1,8 @@
 // grad(f, wrt=…): f's arguments in; f's results out, followed by one gradient for each state.
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "catamaran/base/suggest.h"
 #include "catamaran/ir/flatten.h"
@@ -68,9 +68,10 @@ void BuildGrad(BuildContext& c) {
   Program& program = c.program();
   const Function& f = c.Fn("f");
   if (f.results.empty() || !f.results[0].type.is_scalar() || !IsFloat(f.results[0].type.dtype())) {
-    c.Fail(fmt::format("grad: the first result of {} is what is differentiated and must be a "
-                       "scalar such as f32[], found {}",
-                       f.name, f.results.empty() ? "nothing" : f.results[0].type.ToString()));
+    c.Fail(
+        fmt::format("grad: the first result of {} is what is differentiated and must be a "
+                    "scalar such as f32[], found {}",
+                    f.name, f.results.empty() ? "nothing" : f.results[0].type.ToString()));
   }
   std::unique_ptr<Function> inlined = c.Inlined(f);
   Function& g = c.NewFunction();

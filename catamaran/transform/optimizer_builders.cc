@@ -13,7 +13,7 @@ namespace {
 
 struct Rule {
   std::string name;
-  std::vector<std::string> slots;                           // "m", "v"
+  std::vector<std::string> slots;                             // "m", "v"
   std::vector<std::pair<std::string, Attr>> hyperparameters;  // with defaults
   std::string doc;
 };
@@ -34,10 +34,11 @@ std::vector<Rule> Rules() {
 
 void CheckTable(const BuildContext& c, const StateDecl& table, const std::string& rule) {
   if (!FindAttr(table.settings, "optimizer").empty()) return;
-  Diagnostic d{c.at(), 1,
-               fmt::format("{}: the table @{} has a gradient but declares no optimizer", rule,
-                           table.name),
-               {}};
+  Diagnostic d{
+      c.at(),
+      1,
+      fmt::format("{}: the table @{} has a gradient but declares no optimizer", rule, table.name),
+      {}};
   const SourceTable& sources = const_cast<BuildContext&>(c).program().sources();
   d.notes.push_back({"@" + table.name, "declared at " + sources.ToString(table.at)});
   d.notes.push_back({"", "add { optimizer = … } to the table"});
@@ -64,8 +65,8 @@ void BuildOptimizer(BuildContext& c, const Rule& rule) {
       CheckTable(c, *state, rule.name);
     } else {
       for (const std::string& slot : rule.slots) {
-        u.states.push_back(c.Declare(StateKind::kVar, slot + "." + state->name, state->type, 0,
-                                     {{"slot", true}}));
+        u.states.push_back(
+            c.Declare(StateKind::kVar, slot + "." + state->name, state->type, 0, {{"slot", true}}));
       }
     }
     updates.push_back(std::move(u));
