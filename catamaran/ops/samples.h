@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <cmath>  // INFINITY and NAN, for corners
 #include <cstdint>
 #include <initializer_list>
 
