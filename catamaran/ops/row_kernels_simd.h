@@ -1,0 +1,44 @@
+// ops/row_kernels_simd.h
+//
+// Vector code for ops that work on rows of floats, and for the optimizers' update rules: one
+// table of functions for each instruction set. Plain data and pointers only, so that the vector
+// files can include it. Sums are kept in 16 lanes that are added up in one fixed order, so every
+// instruction set gives the same bits for them.
+
+#pragma once
+
+#include <cstdint>
+
+#include "catamaran/table/update_rules.h"
+
+namespace catamaran {
+
+struct RowKernels {
+  void (*softmax)(const float* x, float* y, int64_t rows, int64_t width);
+  void (*log_softmax)(const float* x, float* y, int64_t rows, int64_t width);
+  // y (dy - sum(dy y)).
+  void (*softmax_grad)(const float* y, const float* dy, float* dx, int64_t rows, int64_t width);
+  // log(sum(exp(x))) of each row.
+  void (*log_sum_exp)(const float* x, float* y, int64_t rows, int64_t width);
+  // x -> y, and the mean and the inverse deviation of each row.
+  void (*layer_norm)(const float* x, const float* scale, const float* offset, float* y, float* mean,
+                     float* inverse, int64_t rows, int64_t width, double epsilon);
+  void (*layer_norm_grad)(const float* x, const float* scale, const float* mean,
+                          const float* inverse, const float* dy, float* dx, int64_t rows,
+                          int64_t width);
+  // As rules::Apply.
+  void (*update)(rules::Rule rule, const rules::Hyper& hyper, float* w, const float* g,
+                 float* const* slots, int64_t rows, int64_t width, double lr, int64_t step);
+};
+
+namespace plain {
+const RowKernels& GetRowKernels();
+}
+namespace avx2 {
+const RowKernels& GetRowKernels();
+}
+namespace avx512 {
+const RowKernels& GetRowKernels();
+}
+
+}  // namespace catamaran
