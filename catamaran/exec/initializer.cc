@@ -101,8 +101,7 @@ Initializer Parse(const StateDecl& decl, const Shape& shape, const SourceTable& 
   const Fans fans = FansOf(shape);
   if (init.empty()) {
     const bool weight = decl.kind == StateKind::kParam && shape.rank() >= 2;
-    return weight && IsFloat(decl.type.dtype()) ? Scaled(fans.in + fans.out, false)
-                                                : Initializer{};
+    return weight && IsFloat(decl.type.dtype()) ? Scaled(fans.in + fans.out, false) : Initializer{};
   }
   if (const bool* b = init.get<bool>()) return {Distribution::kConstant, *b ? 1.0 : 0.0, 0};
   if (init.get<double>() || init.get<Dim>()) {
@@ -166,8 +165,8 @@ float RandomFloat(const Initializer& init, uint64_t key, int64_t i) {
     return static_cast<float>(init.a + (init.b - init.a) * u);
   }
   const NormalPair pair = NormalFloats(block.words[lane & 2], block.words[(lane & 2) + 1]);
-  return static_cast<float>(init.a + init.b * static_cast<double>(lane & 1 ? pair.second
-                                                                           : pair.first));
+  return static_cast<float>(init.a +
+                            init.b * static_cast<double>(lane & 1 ? pair.second : pair.first));
 }
 
 }  // namespace
@@ -190,8 +189,8 @@ Tensor InitialValue(const StateDecl& decl, uint64_t seed, const SourceTable& sou
   const Initializer init = Parse(decl, shape, sources);
   const DType dtype = decl.type.dtype();
   if (init.distribution != Distribution::kConstant && !IsFloat(dtype)) {
-    FailAt(decl, sources, "a random initialiser needs a floating-point type; found " +
-                              decl.type.ToString());
+    FailAt(decl, sources,
+           "a random initialiser needs a floating-point type; found " + decl.type.ToString());
   }
   if (const Dim* number = decl.init.get<Dim>(); number && IsInteger(dtype)) {
     // Not by way of a double, which holds integers up to 2^53 only.

@@ -31,7 +31,10 @@ bool IsVersioned(const StateDecl& decl) {
 }
 
 State::State(uint64_t seed, const StateOptions& options)
-    : seed_(seed), policy_(options.publish), clock_(options.clock), versions_(options.max_versions) {}
+    : seed_(seed),
+      policy_(options.publish),
+      clock_(options.clock),
+      versions_(options.max_versions) {}
 
 std::unique_ptr<State> State::Create(const Program& flat, uint64_t seed,
                                      const StateOptions& options) {
@@ -186,8 +189,8 @@ bool State::Publish() {
 bool State::PublishWithTurn() {
   for (size_t i = 0; i < entries_.size(); ++i) {
     Entry& entry = entries_[i];
-    publishable_[i] = {static_cast<const std::byte*>(entry.head.raw_data()),
-                       entry.head.num_bytes(), entry.versioned, entry.changed};
+    publishable_[i] = {static_cast<const std::byte*>(entry.head.raw_data()), entry.head.num_bytes(),
+                       entry.versioned, entry.changed};
   }
   if (!versions_.Publish(publishable_, step())) return false;
   for (Entry& entry : entries_) entry.changed = false;
@@ -201,8 +204,7 @@ void State::FinishStep() {
   step_.store(now, std::memory_order_release);
   if (!versions_.published()) return;  // nobody reads
   if (now - published_step_ < policy_.every_steps) return;
-  if (policy_.every_nanoseconds > 0 &&
-      clock_->Now() - published_at_ < policy_.every_nanoseconds) {
+  if (policy_.every_nanoseconds > 0 && clock_->Now() - published_at_ < policy_.every_nanoseconds) {
     return;
   }
   PublishWithTurn();

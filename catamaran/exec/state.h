@@ -134,7 +134,7 @@ class State {
     bool versioned = false;
     bool changed = false;  // since the last publication
     Location at;
-    Tensor head;           // of a table: empty
+    Tensor head;  // of a table: empty
     Shape shape;
     std::unique_ptr<ReferenceTable> table;
   };

@@ -17,9 +17,7 @@ struct Choice {
   explicit Choice(const Attr& attr) : call(attr.call()) {
     name = call ? call->name : attr.AsWord();
   }
-  size_t num_arguments() const {
-    return call ? call->positional.size() + call->named.size() : 0;
-  }
+  size_t num_arguments() const { return call ? call->positional.size() + call->named.size() : 0; }
   // The argument `key`, or the one at `position`; `otherwise` when it was not given.
   double Number(std::string_view key, size_t position, double otherwise) const {
     if (!call) return otherwise;
@@ -40,7 +38,8 @@ struct Choice {
 
 TableInit InitOf(const Attr& attr) {
   if (attr.empty()) return {};
-  if (attr.get<double>() || attr.get<Dim>()) return {TableInit::Kind::kConstant, attr.AsDouble(), 0};
+  if (attr.get<double>() || attr.get<Dim>())
+    return {TableInit::Kind::kConstant, attr.AsDouble(), 0};
   const Choice choice(attr);
   if (choice.name == "zeros" || choice.name == "ones") {
     choice.Allow({});
@@ -110,9 +109,8 @@ int64_t ExpireOf(const Attr& attr) {
   if (choice.name == "never") return 0;
   if (choice.name != "unseen") Fail("found {}; wanted unseen(days=…) or never", choice.name);
   choice.Allow({"days", "hours", "minutes", "seconds"});
-  const double seconds =
-      choice.Number("days", 0, 0) * 86400 + choice.Number("hours", 9, 0) * 3600 +
-      choice.Number("minutes", 9, 0) * 60 + choice.Number("seconds", 9, 0);
+  const double seconds = choice.Number("days", 0, 0) * 86400 + choice.Number("hours", 9, 0) * 3600 +
+                         choice.Number("minutes", 9, 0) * 60 + choice.Number("seconds", 9, 0);
   if (!(seconds > 0 && seconds < 9e9)) Fail("unseen: wanted a time of more than 0 seconds");
   return static_cast<int64_t>(seconds * 1e9);
 }

@@ -23,8 +23,8 @@ namespace catamaran {
 
 class Version {
  public:
-  int64_t step() const { return step_; }        // committed steps that it holds
-  uint64_t number() const { return number_; }   // of the publication, from 1
+  int64_t step() const { return step_; }       // committed steps that it holds
+  uint64_t number() const { return number_; }  // of the publication, from 1
   // The bytes of value i. REQUIRES: the value is versioned.
   const std::byte* data(size_t i) const { return pointers_[i]; }
 

@@ -1,0 +1,199 @@
+// exec/frame.h
+//
+// A Frame is one run of a function: the memory of its values, the contexts of its kernels with
+// all pointers resolved, and where it stands. It is explicit, not on the C++ stack: a kernel that
+// completes later leaves the frame as it is, and whoever completes it carries on from there.
+// Frames are pooled by their ShapeInstance; a warm run allocates nothing.
+//
+// Thread safety: one run at a time. Inside a run, the interpreter and the ready-ops schedule see
+// to it that each piece is touched by one thread at a time.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "catamaran/base/memory.h"
+#include "catamaran/base/thread_pool.h"
+#include "catamaran/exec/executable.h"
+#include "catamaran/exec/object_values.h"
+#include "catamaran/exec/plan.h"
+#include "catamaran/exec/shape_instance.h"
+#include "catamaran/exec/state.h"
+#include "catamaran/ir/kernel.h"
+#include "catamaran/table/step_recorder.h"
+
+namespace catamaran {
+
+class Frame;
+struct Strand;
+
+struct ExecContext : KernelContext {
+  Frame* frame = nullptr;
+  Strand* strand = nullptr;
+  int node = -1;
+};
+
+// What the inner loop of the interpreter walks over.
+struct Step {
+  KernelFn run = nullptr;
+  ExecContext* context = nullptr;
+};
+
+// Beside kDone and kPending: the step opens a block.
+inline constexpr KernelStatus kControl = static_cast<KernelStatus>(2);
+
+// A block that is being run.
+struct Activation {
+  const Step* next = nullptr;
+  const Step* end = nullptr;
+  int node = -1;  // the control node that opened it; -1 for the first
+  int which = 0;  // which of the node's blocks
+  int64_t counter = 0, limit = 0;
+};
+
+// A chain of activations that runs serially: the whole body in program order, one top-level node
+// in the ready-ops schedule.
+struct Strand {
+  enum Waiting : int { kRunning, kSuspended, kCompleted };
+  Frame* frame = nullptr;
+  int top = -1;  // the top-level node, or -1 for the whole body
+  std::vector<Activation> stack;
+  int depth = 0;
+  std::atomic<int> waiting = kRunning;
+  const Op* pending = nullptr;          // the op that completes later
+  std::exception_ptr completion_error;  // what it failed with
+  std::exception_ptr error;             // why the strand ended early
+};
+
+class Frame final : public RunServices {
+ public:
+  explicit Frame(ShapeInstance& instance);
+  ~Frame() override;
+
+  // --- Before a run.
+  // Takes the sizes of this run (as Plan::names); the instance stays until the run is over.
+  void Bind(std::shared_ptr<ShapeInstance> instance, const int64_t* names,
+            std::span<const FeedValue> feeds);
+  // Ragged offsets by name.
+  void SetOffsets(int name, const int64_t* offsets) {
+    offsets_[static_cast<size_t>(name)] = offsets;
+  }
+  Shape output_shape(size_t i) const;
+  const int64_t* output_offsets(size_t i, int64_t* count) const;
+  void SetFetch(size_t i, const FetchBuffer& fetch);
+
+  // Starts the run and returns when it is over or suspended. `done` is called once the frame has
+  // gone back to its pool.
+  void Start(State& state, const RunOptions& options, ThreadPool& pool, RunDone done);
+  // Gives the frame back without a run.
+  void Abandon();
+
+  // --- For the interpreter.
+  const Plan& plan() const { return plan_; }
+  Slot& slot(int i) { return slots_[static_cast<size_t>(i)]; }
+  std::span<const Step> steps(int block) const {
+    return {steps_.data() + block_begin_[static_cast<size_t>(block)],
+            block_size_[static_cast<size_t>(block)]};
+  }
+  const CancelToken* cancel() const { return options_.cancel; }
+  int64_t deadline() const { return options_.deadline; }
+  const Clock& clock() const { return state_->clock(); }
+  // Called when a strand has come to its end, or failed.
+  void StrandFinished(Strand& strand);
+  // Carried values of the loop `node`: into its arguments, on to the next iteration, out of it.
+  void EnterLoop(const PlanNode& node);
+  void NextIteration(const PlanNode& node);
+  void LeaveLoop(const PlanNode& node);
+  void LeaveIf(const PlanNode& node, int which);
+
+  // --- RunServices.
+  Table* table(const Op& op, int state_index) override;
+  TensorView state(const Op& op, int state_index) override;
+  uint64_t seed() const override { return state_->seed(); }
+  int64_t step() const override { return step_; }
+  int64_t event_time() const override { return options_.event_time; }
+  bool cancelled() const override { return options_.cancel && options_.cancel->cancelled(); }
+  Allocator& allocator() override;
+
+ private:
+  struct NodeTask : Task {
+    Frame* frame = nullptr;
+    int top = 0;
+  };
+
+  void MakeContexts();
+  void MakeSteps();
+  void MakeStrands();
+  void FillConstant(size_t slot);
+  void Reshape();
+  void ForgetDynamicNames();
+  void BindStates();
+  void CopyCarried(int from, int to);
+  int StateIndex(const Op& op, int state_index) const;
+
+  void RunBody();
+  void RunTop(int top);
+  int FinishTop(Strand& strand);
+  void RecordError(int top, std::exception_ptr error);
+  void FinishBody();
+  void CopyOutputs();
+  bool GuardsHold() const;
+  void Commit();
+  void ApplyEffects();
+  void Write(const PlanNode& node);
+  void End(std::exception_ptr error);
+
+  ShapeInstance& instance_;
+  const Plan& plan_;
+  std::shared_ptr<ShapeInstance> held_;  // while in use
+  BufferRef arena_;
+  std::vector<Slot> slots_;
+  std::vector<Slot*> pointers_;
+  std::vector<ExecContext> contexts_;  // by node
+  std::vector<Step> steps_;
+  std::vector<size_t> block_begin_, block_size_;
+  std::vector<std::unique_ptr<ObjectValue>> objects_;  // of slots with storage kObject
+  std::vector<int> late_aliases_;                      // slots on memory that each run brings
+  std::vector<int> ragged_slots_;
+  std::vector<std::unique_ptr<CarriedRows>> carried_rows_;  // by slot, of loop arguments
+
+  // Sizes of this run.
+  NameValues names_;
+  std::vector<const int64_t*> offsets_;      // by name
+  std::vector<NodeKernel> dynamic_kernels_;  // by node, where it is dynamic
+  std::vector<BufferRef> extra_scratch_;
+
+  // The run.
+  State* state_ = nullptr;
+  State::Pinned version_;
+  bool has_turn_ = false;
+  int64_t step_ = 0;
+  RunOptions options_;
+  ThreadPool* pool_ = nullptr;
+  RunDone done_;
+  RunStatus status_;
+  std::vector<FetchBuffer> fetches_;
+  bool in_region_ = false;
+  std::vector<int> writes_;  // by state: how many of its writes this step has made
+  std::vector<std::unique_ptr<StepRecorder>> recorders_;  // by state
+  std::vector<const Table*> recorded_;                    // whose recorder that is
+
+  Strand whole_;
+  // Ready-ops.
+  std::vector<std::unique_ptr<Strand>> strands_;
+  std::vector<NodeTask> tasks_;
+  std::unique_ptr<std::atomic<int>[]> waiting_for_;
+  std::atomic<int> unfinished_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex error_mutex_;
+  int error_top_ = -1;
+  std::exception_ptr error_;
+};
+
+}  // namespace catamaran

@@ -1,0 +1,32 @@
+// exec/op_error.h
+//
+// Errors of a running program name the user's line and op, and the way to it.
+
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "catamaran/ir/program.h"
+
+namespace catamaran {
+
+// "models/x.ctm:7: div: what" and a line for each frame: "  in linear fc1, models/x.ctm:3".
+std::string OpMessage(const Op& op, const SourceTable& sources, std::string_view what);
+
+// Turns what a kernel threw into an Error with that message. What is no std::exception is
+// passed on as it is.
+std::exception_ptr WithOp(const Op& op, const SourceTable& sources, std::exception_ptr error);
+
+// Runs `body`; what it throws is rethrown with the op's message.
+template <class F>
+auto NamingOp(const Op& op, const SourceTable& sources, F&& body) {
+  try {
+    return body();
+  } catch (...) {
+    std::rethrow_exception(WithOp(op, sources, std::current_exception()));
+  }
+}
+
+}  // namespace catamaran
