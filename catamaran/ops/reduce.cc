@@ -299,7 +299,7 @@ reference::ReduceSizes SumToSizesOf(const Shape& x, const Shape& like) {
   bool reduced[kMaxRank] = {};
   for (int axis = 0; axis < x.rank(); ++axis) {
     const int own = axis - x.rank() + like.rank();
-    reduced[axis] = own < 0 || like[own] != x[axis];
+    reduced[axis] = own < 0 || like[own] == 1;  // size 1 against size 1 goes either way
   }
   return SizesFromFlags(x, reduced, false);
 }

@@ -1,0 +1,213 @@
+#include "catamaran/ops/op_runner.h"
+
+#include <cstring>
+#include <map>
+#include <unordered_map>
+
+#include "catamaran/base/error.h"
+#include "catamaran/ir/kernel.h"
+#include "catamaran/ir/op_set.h"
+#include "catamaran/tensor/cast.h"
+#include "catamaran/tensor/rows_value.h"
+
+namespace catamaran {
+
+namespace {
+
+class Runner {
+ public:
+  Runner(const Function& function, std::span<const RunnerValue> arguments,
+         const RunnerOptions& options)
+      : function_(function), options_(options) {
+    CATAMARAN_CHECK(static_cast<int>(arguments.size()) == function.num_params(),
+                    "{} arguments for {} parameters", arguments.size(), function.num_params());
+    for (int i = 0; i < function.num_params(); ++i) {
+      Bind(*function.param(i), arguments[static_cast<size_t>(i)]);
+    }
+  }
+
+  std::vector<Tensor> Run() {
+    std::vector<Tensor> results;
+    for (const Op* op = function_.body().first(); op != nullptr; op = op->next()) {
+      if (op->Is("return")) {
+        for (int i = 0; i < op->num_operands(); ++i) {
+          results.push_back(tensors_.at(op->operand(i)).Clone());
+        }
+      } else if (op->Is("constant")) {
+        RunConstant(*op);
+      } else if (op->Is("dim")) {
+        Store(*op->result(), Tensor::Scalar<int64_t>(Evaluate(op->attr("value").AsDim())));
+      } else {
+        RunKernel(*op);
+      }
+    }
+    return results;
+  }
+
+  std::vector<std::string> Fitting() {
+    const Op* op = function_.body().first();
+    while (op != nullptr && op->def().traits.structural) op = op->next();
+    CATAMARAN_CHECK(op != nullptr);
+    Call call(*this, *op);
+    std::vector<std::string> names;
+    for (const Kernel& kernel : op->def().kernels) {
+      if (!kernel.supports || kernel.supports(call.query)) names.push_back(kernel.name);
+    }
+    return names;
+  }
+
+ private:
+  // The slots of one op, with shapes, and the query made of them.
+  struct Call {
+    Call(Runner& runner, const Op& op) {
+      for (int i = 0; i < op.num_operands(); ++i) {
+        in.push_back(op.operand(i) ? &runner.slots_.at(op.operand(i)) : &runner.nothing_);
+      }
+      for (int i = 0; i < op.num_results(); ++i) {
+        Value* result = op.result(i);
+        runner.Allocate(*result, op);
+        out.push_back(&runner.slots_.at(result));
+      }
+      query = {&op, in, out, nullptr, runner.options_.isa};
+      if (op.def().sizes) op.def().sizes(query, words);
+      query.sizes = &words;
+    }
+    std::vector<Slot*> in, out;
+    Words words;
+    KernelQuery query;
+  };
+
+  void Bind(const Value& param, const RunnerValue& argument) {
+    const Type& type = param.type;
+    if (type.is_ragged()) {
+      auto& offsets = offsets_[type.ragged_name()];
+      offsets = {0};
+      for (int64_t length : argument.lengths) offsets.push_back(offsets.back() + length);
+    }
+    const std::vector<Dim> dims = type.StorageDims();
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      if (const std::string* name = dims[axis].name()) {
+        names_[*name] = argument.tensor.shape()[static_cast<int>(axis)];
+      }
+    }
+    Store(param, argument.tensor);
+  }
+
+  void Store(const Value& value, Tensor tensor) {
+    Slot slot;
+    slot.tensor = tensor.view();
+    if (value.type.is_ragged()) {
+      const auto& offsets = offsets_.at(value.type.ragged_name());
+      slot.offsets = offsets.data();
+      slot.num_rows = static_cast<int64_t>(offsets.size()) - 1;
+    }
+    tensors_[&value] = std::move(tensor);
+    slots_[&value] = slot;
+  }
+
+  int64_t Evaluate(const Dim& dim) const {
+    const auto value = dim.Evaluate([&](const std::string& name) -> std::optional<int64_t> {
+      const auto found = names_.find(name);
+      if (found == names_.end()) return std::nullopt;
+      return found->second;
+    });
+    if (!value) Fail("the size {} is not known before the op runs", dim.ToString());
+    return *value;
+  }
+
+  void Allocate(const Value& value, const Op& op) {
+    if (value.type.is_rows()) {
+      auto rows = std::make_unique<RowsValue>();
+      rows->dtype = value.type.dtype();
+      rows->width = 1;
+      for (const Dim& dim : value.type.dims()) rows->width *= Evaluate(dim);
+      Slot slot;
+      slot.object = rows.get();
+      slots_[&value] = slot;
+      rows_.push_back(std::move(rows));
+      return;
+    }
+    if (!value.type.is_tensor()) Fail("{} yields {}", op.name(), value.type.ToString());
+    Shape shape;
+    for (const Dim& dim : value.type.StorageDims()) shape.Append(Evaluate(dim));
+    Tensor tensor = Tensor::Allocate(value.type.dtype(), shape);
+    // Whatever a kernel forgets to write shows.
+    if (tensor.num_bytes() > 0) std::memset(tensor.mutable_raw_data(), 0xA5, tensor.num_bytes());
+    Store(value, std::move(tensor));
+  }
+
+  void RunConstant(const Op& op) {
+    const Attr& value = op.attr("value");
+    const DType dtype = op.result()->type.dtype();
+    if (const bool* flag = value.get<bool>()) {
+      Store(*op.result(), Cast(Tensor::Scalar(*flag), dtype));
+    } else if (value.get<double>()) {
+      Store(*op.result(), Cast(Tensor::Scalar(value.AsDouble()), dtype));
+    } else {
+      Store(*op.result(), Cast(Tensor::Scalar(value.AsInt()), dtype));
+    }
+  }
+
+  const Kernel& Choose(const Op& op, const KernelQuery& query) const {
+    const auto fits = [&](const Kernel& k) { return !k.supports || k.supports(query); };
+    for (const Kernel& kernel : op.def().kernels) {
+      if (kernel.name == options_.kernel && fits(kernel)) return kernel;
+    }
+    for (const Kernel& kernel : op.def().kernels) {
+      if (fits(kernel)) return kernel;
+    }
+    Fail("{} has no kernel for these operands", op.name());
+  }
+
+  void RunKernel(const Op& op) {
+    if (op.def().traits.structural || op.def().traits.effect || !op.states.empty()) {
+      Fail("{} needs an executor", op.name());
+    }
+    Call call(*this, op);
+    const Kernel& kernel = Choose(op, call.query);
+    KernelContext context;
+    context.ins = call.in.data();
+    context.outs = call.out.data();
+    context.num_ins = static_cast<int>(call.in.size());
+    context.num_outs = static_cast<int>(call.out.size());
+    context.op = &op;
+    std::vector<int64_t> sizes;
+    for (const Word& word : call.words.list()) sizes.push_back(word.i);
+    context.sizes_data = sizes.data();
+    std::unique_ptr<Prepared> prepared;
+    if (kernel.prepare) prepared = kernel.prepare(call.query);
+    context.prepared = prepared.get();
+    Tensor scratch;
+    if (kernel.scratch) {
+      scratch = Tensor::Allocate(DType::kU8, {static_cast<int64_t>(kernel.scratch(call.query))});
+      context.scratch = scratch.mutable_raw_data();
+    }
+    context.pool = options_.pool;
+    if (kernel.run(context) != KernelStatus::kDone) Fail("{} did not complete", op.name());
+  }
+
+  const Function& function_;
+  const RunnerOptions& options_;
+  std::map<std::string, int64_t> names_;
+  std::map<std::string, std::vector<int64_t>> offsets_;
+  std::unordered_map<const Value*, Tensor> tensors_;
+  std::unordered_map<const Value*, Slot> slots_;
+  std::vector<std::unique_ptr<RowsValue>> rows_;
+  Slot nothing_;
+};
+
+}  // namespace
+
+std::vector<Tensor> RunStraight(const Function& function, std::span<const RunnerValue> arguments,
+                                const RunnerOptions& options) {
+  return Runner(function, arguments, options).Run();
+}
+
+std::vector<std::string> FittingKernels(const Function& function,
+                                        std::span<const RunnerValue> arguments, Isa isa) {
+  RunnerOptions options;
+  options.isa = isa;
+  return Runner(function, arguments, options).Fitting();
+}
+
+}  // namespace catamaran
