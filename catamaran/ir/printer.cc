@@ -1,0 +1,160 @@
+#include "catamaran/ir/printer.h"
+
+#include <fmt/format.h>
+
+#include "catamaran/ir/flatten.h"
+#include "catamaran/ir/print_function.h"
+
+namespace catamaran {
+namespace text {
+namespace {
+
+constexpr size_t kLineWidth = 100;
+
+// Where a line may be broken: behind a comma, or behind an infix operator.
+bool MayBreakBefore(std::string_view line, size_t space) {
+  if (line[space - 1] == ',') return true;
+  const size_t begin = line.rfind(' ', space - 1);
+  if (begin == std::string_view::npos) return false;
+  const std::string_view word = line.substr(begin + 1, space - begin - 1);
+  for (std::string_view op : {"+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=", "and", "or"}) {
+    if (word == op) return true;
+  }
+  return false;
+}
+
+void AppendState(std::string& out, int indent, const StateDecl& state) {
+  std::string text =
+      fmt::format("{} @{} : ", StateKindName(state.kind), state.name);
+  if (state.kind == StateKind::kTable) text += "u64 -> ";
+  text += state.kind == StateKind::kChannel ? state.type.element().ToString()
+                                            : state.type.ToString();
+  if (!state.init.empty()) text += " = " + state.init.ToString();
+  if (state.settings.empty()) return AppendLine(out, indent, text);
+  if (state.settings.size() == 1) {
+    const NamedAttr& s = state.settings[0];
+    return AppendLine(out, indent, text + " { " + s.name + " = " + s.value.ToString() + " }");
+  }
+  AppendLine(out, indent, text + " {");
+  for (const NamedAttr& s : state.settings) {
+    AppendLine(out, indent + 1, s.name + " = " + s.value.ToString());
+  }
+  AppendLine(out, indent, "}");
+}
+
+void AppendEffects(std::string& out, int indent, const Function& f, const Program& program) {
+  const Effects effects = InferEffects(program, f);
+  auto list = [](const std::vector<std::string>& paths) {
+    std::string text;
+    for (const std::string& p : paths) text += (text.empty() ? "@" : ", @") + p;
+    return text;
+  };
+  std::string text;
+  if (!effects.reads.empty()) text += "reads " + list(effects.reads);
+  if (!effects.writes.empty()) {
+    text += (text.empty() ? "" : "; ") + std::string("writes ") + list(effects.writes);
+  }
+  if (!text.empty()) out += std::string(2 * indent, ' ') + "// " + text + "\n";
+}
+
+class ItemPrinter {
+ public:
+  ItemPrinter(const Program& program, const PrintOptions& options, std::string& out)
+      : program_(program), options_(options), out_(out) {}
+
+  void PrintItems(const PrintScope& scope, int indent, bool blank_first) {
+    // Functions and builders stand apart; the rest in groups.
+    bool first = !blank_first, apart_before = false;
+    size_t kind_before = ~size_t{0};
+    for (const Item& item : scope.items->list()) {
+      const bool apart = std::holds_alternative<std::unique_ptr<Function>>(item) ||
+                         std::holds_alternative<std::unique_ptr<BuilderDecl>>(item);
+      const bool blank = apart || apart_before || kind_before == ~size_t{0};
+      if (blank && !first) out_ += "\n";
+      first = false;
+      apart_before = apart;
+      kind_before = item.index();
+      std::visit([&](const auto& p) { PrintItem(*p, scope, indent); }, item);
+    }
+  }
+
+ private:
+  void PrintItem(const StateDecl& s, const PrintScope&, int indent) {
+    AppendState(out_, indent, s);
+  }
+  void PrintItem(const Function& f, const PrintScope& scope, int indent) {
+    if (program_.flat) AppendEffects(out_, indent, f, program_);
+    FunctionPrinter(f, scope, options_, indent, out_).Print();
+  }
+  void PrintItem(const Instance& i, const PrintScope&, int indent) {
+    AppendLine(out_, indent, i.name + " = " + Attr(i.call).ToString());
+  }
+  void PrintItem(const Import& i, const PrintScope&, int indent) {
+    AppendLine(out_, indent, "import " + i.alias + " " + QuoteString(i.path));
+  }
+  void PrintItem(const BuilderDecl& b, const PrintScope& scope, int indent) {
+    std::string head = "builder " + b.name + "(";
+    for (size_t i = 0; i < b.params.size(); ++i) {
+      const StaticParam& p = b.params[i];
+      if (i > 0) head += ", ";
+      head += p.name + ": " + std::string(StaticKindName(p.kind));
+      if (!p.default_value.empty()) head += " = " + p.default_value.ToString();
+    }
+    AppendLine(out_, indent, head + ") {");
+    PrintItems({&b.items, &b, &scope}, indent + 1, false);
+    AppendLine(out_, indent, "}");
+  }
+
+  const Program& program_;
+  const PrintOptions& options_;
+  std::string& out_;
+};
+
+}  // namespace
+
+void AppendLine(std::string& out, int indent, std::string_view line, std::string_view comment) {
+  size_t margin = 2 * static_cast<size_t>(indent);
+  out.append(margin, ' ');
+  while (margin + line.size() > kLineWidth) {
+    size_t best = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < line.size() && (margin + i <= kLineWidth || best == 0); ++i) {
+      if (line[i] == '\\' && quoted) {
+        ++i;
+      } else if (line[i] == '"') {
+        quoted = !quoted;
+      } else if (line[i] == ' ' && !quoted && i > 0 && MayBreakBefore(line, i)) {
+        best = i;
+      }
+    }
+    if (best == 0) break;
+    out.append(line.substr(0, best));
+    line.remove_prefix(best + 1);
+    margin = 2 * static_cast<size_t>(indent) + 4;
+    out += '\n';
+    out.append(margin, ' ');
+  }
+  out.append(line);
+  if (!comment.empty()) {
+    out += "  // ";
+    out.append(comment);
+  }
+  out += '\n';
+}
+
+}  // namespace text
+
+std::string Print(const Program& program, const PrintOptions& options) {
+  std::string out = "program " + program.name + "\n";
+  text::ItemPrinter(program, options, out).PrintItems({&program.items}, 0, true);
+  return out;
+}
+
+std::string Print(const Function& function, const Program& program, const PrintOptions& options) {
+  std::string out;
+  const text::PrintScope scope{&program.items};
+  text::FunctionPrinter(function, scope, options, 0, out).Print();
+  return out;
+}
+
+}  // namespace catamaran
