@@ -105,6 +105,23 @@ std::vector<Var> Emitter::Call(std::string_view function, std::span<const Var> o
   return out;
 }
 
+Emitter* OperandArg::emitter() const {
+  if (var) return var.emitter();
+  if (!state) return nullptr;
+  if (!state->current()) Fail("the state @{} is used outside a function", state->path());
+  return state->current();
+}
+
+Var OperandArg::In(Emitter& emitter) const {
+  if (var) return var;
+  if (state) return emitter.Read(state->path(), where);
+  // A static int is a dimension, and the value of a dimension is an op of its own.
+  if (const Dim* dim = literal.get<Dim>(); dim && !dim->is_constant()) {
+    return emitter.DimValue(*dim, where);
+  }
+  return emitter.Constant(literal, where);
+}
+
 Block& Emitter::CommitRegion() {
   if (Block* region = function_->commit_region()) return *region;
   auto op = std::make_unique<Op>(ops().Get("commit"), function_->at);
@@ -118,12 +135,17 @@ Block& Emitter::CommitRegion() {
 
 namespace {
 
+Emitter& EmitterOf(const OperandArg& a, const OperandArg& b) {
+  Emitter* emitter = a.var ? a.var.emitter() : b.var ? b.var.emitter() : a.emitter();
+  if (!emitter) emitter = b.emitter();
+  if (!emitter) Fail("neither side of an operator is a value of a function");
+  return *emitter;
+}
+
 Var Binary(std::string_view op, const OperandArg& a, const OperandArg& b) {
-  Emitter* emitter = a.var ? a.var.emitter() : b.var.emitter();
-  CATAMARAN_CHECK(emitter != nullptr);
-  Var x = a.var ? a.var : emitter->Constant(a.literal, a.where);
-  Var y = b.var ? b.var : emitter->Constant(b.literal, b.where);
-  return emitter->Emit(op, {x, y}, {}, a.where);
+  Emitter& emitter = EmitterOf(a, b);
+  const Var x = a.In(emitter), y = b.In(emitter);
+  return emitter.Emit(op, {x, y}, {}, a.where);
 }
 
 }  // namespace
@@ -137,8 +159,8 @@ Var operator<=(OperandArg a, OperandArg b) { return Binary("less_equal", a, b); 
 Var operator>(OperandArg a, OperandArg b) { return Binary("greater", a, b); }
 Var operator>=(OperandArg a, OperandArg b) { return Binary("greater_equal", a, b); }
 Var operator-(OperandArg a) {
-  CATAMARAN_CHECK(static_cast<bool>(a.var));
-  return a.var.emitter()->Emit("neg", {a.var}, {}, a.where);
+  Emitter& emitter = EmitterOf(a, a);
+  return emitter.Emit("neg", {a.In(emitter)}, {}, a.where);
 }
 
 Var GradContext::SumTo(Var x, Var like) const {

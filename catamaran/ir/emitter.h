@@ -13,10 +13,13 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "catamaran/ir/op_set.h"
@@ -43,7 +46,38 @@ class Var {
   Value* value_ = nullptr;
 };
 
-// An operand of an operator: a value or a number, with the place where it was written.
+// A state as C++ names it. As an operand it stands for its value, as `@w` does in the text: it is
+// read in the function that is being written.
+class StateRef {
+ public:
+  // `current` points at the Emitter of the function being written, null between functions.
+  StateRef(std::string path, std::shared_ptr<Emitter*> current)
+      : path_(std::move(path)), current_(std::move(current)) {}
+  const std::string& path() const { return path_; }  // without the @
+  Emitter* current() const { return *current_; }
+
+ private:
+  std::string path_;
+  std::shared_ptr<Emitter*> current_;
+};
+
+// A static argument as C++ names it: a constant where one is wanted, a value as an operand.
+class StaticRef {
+ public:
+  StaticRef(std::string name, StaticKind kind) : name_(std::move(name)), kind_(kind) {}
+  const std::string& name() const { return name_; }
+  // As the text has it: the dimension of that name for an int, a word for any other.
+  Attr attr() const {
+    return kind_ == StaticKind::kInt ? Attr(Dim::Name(name_)) : Attr::Word(name_);
+  }
+
+ private:
+  std::string name_;
+  StaticKind kind_;
+};
+
+// An operand of an operator or an op function: a value, a number or a state, with the place where
+// it was written.
 struct OperandArg {
   OperandArg(Var v, std::source_location at = std::source_location::current())  // NOLINT
       : var(v), where(at) {}
@@ -55,8 +89,22 @@ struct OperandArg {
       : literal(Attr(v)), where(at) {}
   OperandArg(int64_t v, std::source_location at = std::source_location::current())  // NOLINT
       : literal(Attr(v)), where(at) {}
+  OperandArg(bool v, std::source_location at = std::source_location::current())  // NOLINT
+      : literal(Attr(v)), where(at) {}
+  OperandArg(StateRef v, std::source_location at = std::source_location::current())  // NOLINT
+      : state(std::move(v)), where(at) {}
+  OperandArg(const StaticRef& v,  // NOLINT
+             std::source_location at = std::source_location::current())
+      : literal(v.attr()), where(at) {}
+
+  // The Emitter that a value or state belongs to; null for a number.
+  Emitter* emitter() const;
+  // The value in that function; constants and reads are emitted.
+  Var In(Emitter& emitter) const;
+
   Var var;
-  Attr literal;  // when var is empty
+  Attr literal;  // when var and state are empty
+  std::optional<StateRef> state;
   std::source_location where;
 };
 
