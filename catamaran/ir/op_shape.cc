@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "catamaran/ir/op_set.h"
 
 namespace catamaran {
@@ -47,6 +51,12 @@ std::string StatesError(const Op& op) {
 }
 
 std::string AttrsError(const Op& op) {
+  std::vector<std::string_view> names;
+  for (const NamedAttr& attr : op.attrs) names.push_back(attr.name);
+  std::sort(names.begin(), names.end());
+  if (auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
+    return fmt::format("the attribute `{}` is given twice", *twice);
+  }
   if (op.def().traits.open_attrs) return {};
   for (const NamedAttr& attr : op.attrs) {
     const ArgSpec* arg = op.def().FindArg(attr.name);

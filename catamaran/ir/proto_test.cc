@@ -263,6 +263,10 @@ TEST(Proto, ControlFlowOfTheWrongShapeIsRefused) {
   });
   refused("while: 1 block, wanted 2",
           [](v1::Block& b) { b.mutable_ops(2)->mutable_blocks()->RemoveLast(); });
+  refused("concat: the attribute `axis` is given twice", [](v1::Block& b) {
+    v1::Op& concat = *b.mutable_ops(5);
+    *concat.add_attrs() = concat.attrs(0);
+  });
   refused("call: the callee is missing", [](v1::Block& b) { b.mutable_ops(3)->clear_callee(); });
 }
 
