@@ -123,6 +123,8 @@ class Executable {
   // The same with new tensors for all results.
   RunResult Run(State& state, std::span<const FeedValue> feeds,
                 const RunOptions& options = {}) const;
+  // Without arguments.
+  RunResult Run(State& state) const { return Run(state, std::span<const FeedValue>()); }
   // By name. The offsets of a ragged argument `x` are fed as `x.offsets`.
   RunResult Run(State& state, const std::map<std::string, Tensor>& feeds,
                 const RunOptions& options = {}) const;

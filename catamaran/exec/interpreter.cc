@@ -191,6 +191,7 @@ KernelStatus RunControl(KernelContext&) { return kControl; }
 
 KernelStatus RunAlias(KernelContext& context) {
   context.outs[0]->tensor.data = context.ins[0]->tensor.data;
+  context.outs[0]->object = context.ins[0]->object;
   return KernelStatus::kDone;
 }
 

@@ -333,9 +333,26 @@ void PlanBuilder::AddOp(const Op& op, int block, int depth) {
       }
     }
   }
+  if (op.def().traits.mutates_first && !op.result()->type.is_tensor()) {
+    // The result is the object that operand 0 stands for this time.
+    PlanNode alias;
+    alias.kind = NodeKind::kAlias;
+    alias.op = &op;
+    alias.block = block;
+    alias.top = node.top;
+    alias.ins = {node.ins[0]};
+    alias.outs = {node.outs[0]};
+    AppendNode(std::move(alias));
+    if (block == 0) node.top = ++top_;
+  }
+  AppendNode(std::move(node));
+}
+
+void PlanBuilder::AppendNode(PlanNode node) {
   node.position = position_++;
   node.end = node.position;
-  plan.blocks[static_cast<size_t>(block)].nodes.push_back(AddNode(std::move(node)));
+  const auto block = static_cast<size_t>(node.block);
+  plan_->blocks[block].nodes.push_back(AddNode(std::move(node)));
 }
 
 void PlanBuilder::AddControl(const Op& op, PlanNode node, int block, int depth) {

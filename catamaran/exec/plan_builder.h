@@ -33,6 +33,7 @@ class PlanBuilder {
   void AddOutputs();
   int AddSlot(const Value* value, Type type, Storage storage, int block);
   int AddNode(PlanNode node);
+  void AppendNode(PlanNode node);
   int SlotOf(const Value* value) const;
   int StateSlot(int state, const Type& type);
   std::vector<int> StatesOf(const Op& op) const;
@@ -53,7 +54,6 @@ class PlanBuilder {
   std::unordered_map<int, int> slot_of_state_;
   std::unordered_map<std::string, int> state_index_;
   std::vector<int> loop_indices_;  // slots of the counters around the op being added
-  std::vector<int> key_ordinal_;
   int position_ = 0;
   int top_ = -1;
   uint64_t next_key_ = 0;

@@ -140,7 +140,8 @@ void PlanBuilder::FindDependencies() {
       if (block < 0) continue;
       for (const int slot : plan.blocks[static_cast<size_t>(block)].yields) uses(top, slot);
     }
-    if (node.op->def().traits.mutates_first && node.ins[0] >= 0) {
+    if (node.kind == NodeKind::kKernel && node.op->def().traits.mutates_first &&
+        node.ins[0] >= 0) {
       for (const int root : plan.slots[static_cast<size_t>(node.ins[0])].roots) {
         for (const int reader : readers[static_cast<size_t>(root)]) {
           if (reader != top) before[static_cast<size_t>(top)].insert(reader);
@@ -149,7 +150,11 @@ void PlanBuilder::FindDependencies() {
         writer[static_cast<size_t>(root)] = top;
       }
     }
-    for (const int out : node.outs) writer[static_cast<size_t>(out)] = top;
+    for (const int out : node.outs) {
+      const int earlier = writer[static_cast<size_t>(out)];
+      if (earlier >= 0 && earlier != top) before[static_cast<size_t>(top)].insert(earlier);
+      writer[static_cast<size_t>(out)] = top;
+    }
     if (node.index >= 0) writer[static_cast<size_t>(node.index)] = top;
     for (const CarriedValue& carried : node.carried) {
       writer[static_cast<size_t>(carried.arg)] = top;
