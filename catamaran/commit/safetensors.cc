@@ -18,16 +18,8 @@ namespace {
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of other readers too
 constexpr uint64_t kLengthBytes = 8;
 
-}  // namespace
-
-const Tensor* SafetensorsFile::Find(std::string_view name) const {
-  for (const NamedTensor& entry : tensors) {
-    if (entry.name == name) return &entry.tensor;
-  }
-  return nullptr;
-}
-
-void WriteSafetensors(FileSystem& fs, const std::string& path, std::span<const NamedTensor> tensors,
+// All that stands before the elements.
+std::string FileStart(const std::string& path, std::span<const NamedTensor> tensors,
                       const SafetensorsMetadata& metadata) {
   SafetensorsHeader header;
   header.metadata = metadata;
@@ -42,17 +34,39 @@ void WriteSafetensors(FileSystem& fs, const std::string& path, std::span<const N
   if (json.size() > kMaxHeaderBytes) {
     Fail("{}: the header would have {} bytes, the most is {}", path, json.size(), kMaxHeaderBytes);
   }
-
   const uint64_t length = json.size();
-  std::string out;
-  out.reserve(kLengthBytes + length + offset);
-  out.append(reinterpret_cast<const char*>(&length), kLengthBytes);
-  out += json;
+  return std::string(reinterpret_cast<const char*>(&length), kLengthBytes) + json;
+}
+
+}  // namespace
+
+const Tensor* SafetensorsFile::Find(std::string_view name) const {
+  for (const NamedTensor& entry : tensors) {
+    if (entry.name == name) return &entry.tensor;
+  }
+  return nullptr;
+}
+
+void WriteSafetensors(FileSystem& fs, const std::string& path, std::span<const NamedTensor> tensors,
+                      const SafetensorsMetadata& metadata) {
+  std::string out = FileStart(path, tensors, metadata);
+  size_t size = out.size();
+  for (const NamedTensor& entry : tensors) size += entry.tensor.num_bytes();
+  out.reserve(size);
   for (const auto& [name, tensor] : tensors) {
     if (tensor.num_bytes() == 0) continue;
     out.append(static_cast<const char*>(tensor.raw_data()), tensor.num_bytes());
   }
   WriteFileAtomically(fs, path, out);
+}
+
+void AppendSafetensors(WritableFile& file, const std::string& path,
+                       std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata) {
+  file.Append(FileStart(path, tensors, metadata));
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.num_bytes() == 0) continue;
+    file.Append({static_cast<const std::byte*>(tensor.raw_data()), tensor.num_bytes()});
+  }
 }
 
 SafetensorsFile ReadSafetensors(const FileSystem& fs, const std::string& path) {

@@ -40,6 +40,12 @@ struct SafetensorsFile {
 void WriteSafetensors(FileSystem& fs, const std::string& path, std::span<const NamedTensor> tensors,
                       const SafetensorsMetadata& metadata = {});
 
+// Adds the same bytes to the end of `file`, which is empty; the caller syncs and closes it. `path`
+// is what errors call it.
+void AppendSafetensors(WritableFile& file, const std::string& path,
+                       std::span<const NamedTensor> tensors,
+                       const SafetensorsMetadata& metadata = {});
+
 // Every tensor gets memory of its own, aligned whatever the file's offsets are.
 SafetensorsFile ReadSafetensors(const FileSystem& fs, const std::string& path);
 
