@@ -7,12 +7,13 @@
 
 #include <memory>
 
+#include "catamaran/ir/builder_set.h"
 #include "catamaran/ir/op_set.h"
 #include "catamaran/ir/program.h"
 
 namespace catamaran::testing {
 
-// The structural ops and a few others.
+// The structural ops and a few others. The golden files use them, so none may change.
 inline std::shared_ptr<const OpSet> ProtoSampleOps() {
   auto ops = std::make_shared<OpSet>();
   ops->Define("relu").In("x");
@@ -29,6 +30,24 @@ inline std::shared_ptr<const OpSet> ProtoSampleOps() {
   open.open_attrs = true;
   ops->Define("anything").Traits(open);
   return ops;
+}
+
+// linear, grad, clip and adam, which build nothing.
+inline void AddProtoSampleBuilders(BuilderSet& set) {
+  const auto none = [](BuildContext&) {};
+  const auto param = [](const char* name, StaticKind kind) {
+    return StaticParam{name, kind, Attr(), "", {}};
+  };
+  set.Add({"linear", "", {param("in", StaticKind::kInt), param("out", StaticKind::kInt)}, none});
+  for (const char* name : {"grad", "clip", "adam"}) {
+    set.Add({name,
+             "",
+             {param("f", StaticKind::kFunction), param("norm", StaticKind::kAny),
+              param("lr", StaticKind::kAny), param("betas", StaticKind::kAny),
+              param("name", StaticKind::kAny), param("wrt", StaticKind::kAny),
+              param("dtype", StaticKind::kAny)},
+             none});
+  }
 }
 
 // As written: all kinds of items, attributes, control flow, a commit region, an import.
