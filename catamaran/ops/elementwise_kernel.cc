@@ -151,22 +151,13 @@ bool Compile(VectorPlan& plan) {
   return !plan.steps.empty();
 }
 
-// Elements [begin, end) of the innermost loop.
-void RunInner(const VectorPlan& plan, const char* const* in, char* out, int64_t begin,
-              int64_t end) {
-  const auto input = [&](const Source& s, int64_t at) -> const void* {
-    return in[s.index] + (s.scalar ? 0 : at * plan.element_bytes[s.index]);
-  };
-  if (plan.steps.size() == 1) {
-    const Step& step = plan.steps[0];
-    const void* args[3];
-    for (int k = 0; k < step.num_args; ++k) {
-      args[k] = step.args[k].kind == Source::Kind::kInput ? input(step.args[k], begin)
-                                                          : plan.constant(step.args[k].index);
-    }
-    step.run(args, out + begin * plan.out_bytes, end - begin);
-    return;
-  }
+const void* InputAt(const VectorPlan& plan, const char* const* in, const Source& s, int64_t at) {
+  return in[s.index] + (s.scalar ? 0 : at * plan.element_bytes[s.index]);
+}
+
+// All steps for one piece, then for the next.
+void RunChunks(const VectorPlan& plan, const char* const* in, char* out, int64_t begin,
+               int64_t end) {
   alignas(64) char temps[kMaxTemps][kTempBytes];
   for (int64_t at = begin; at < end; at += plan.chunk) {
     const int64_t n = std::min(plan.chunk, end - at);
@@ -174,7 +165,7 @@ void RunInner(const VectorPlan& plan, const char* const* in, char* out, int64_t 
       const void* args[3];
       for (int k = 0; k < step.num_args; ++k) {
         const Source& s = step.args[k];
-        args[k] = s.kind == Source::Kind::kInput      ? input(s, at)
+        args[k] = s.kind == Source::Kind::kInput      ? InputAt(plan, in, s, at)
                   : s.kind == Source::Kind::kConstant ? plan.constant(s.index)
                                                       : temps[s.index];
       }
@@ -184,14 +175,42 @@ void RunInner(const VectorPlan& plan, const char* const* in, char* out, int64_t 
   }
 }
 
+// Elements [begin, end) of the innermost loop.
+void RunInner(const VectorPlan& plan, const char* const* in, char* out, int64_t begin,
+              int64_t end) {
+  if (plan.steps.size() > 1) return RunChunks(plan, in, out, begin, end);
+  const Step& step = plan.steps[0];
+  const void* args[3];
+  for (int k = 0; k < step.num_args; ++k) {
+    const Source& s = step.args[k];
+    args[k] = s.kind == Source::Kind::kInput ? InputAt(plan, in, s, begin) : plan.constant(s.index);
+  }
+  step.run(args, out + begin * plan.out_bytes, end - begin);
+}
+
 void RunRows(const VectorPlan& plan, const BroadcastLoop& loop, const char* const* in, char* out,
              int64_t begin, int64_t end) {
   int64_t offsets[kMaxInputs];
   const char* row[kMaxInputs];
+  int64_t index[kMaxRank];  // of the outer axes; counted on and not divided out for each row
+  int64_t left = begin;
+  for (int axis = loop.outer_rank - 1; axis >= 0; --axis) {
+    index[axis] = left % loop.outer_dims[axis];
+    left /= loop.outer_dims[axis];
+  }
+  loop.OffsetsOf(begin, plan.num_inputs, offsets);
+  for (int k = 0; k < plan.num_inputs; ++k) row[k] = in[k] + offsets[k] * plan.element_bytes[k];
   for (int64_t r = begin; r < end; ++r) {
-    loop.OffsetsOf(r, plan.num_inputs, offsets);
-    for (int k = 0; k < plan.num_inputs; ++k) row[k] = in[k] + offsets[k] * plan.element_bytes[k];
     RunInner(plan, row, out + r * loop.inner * plan.out_bytes, 0, loop.inner);
+    for (int axis = loop.outer_rank - 1; axis >= 0; --axis) {
+      const bool wraps = ++index[axis] == loop.outer_dims[axis];
+      const int64_t steps = wraps ? 1 - loop.outer_dims[axis] : 1;
+      for (int k = 0; k < plan.num_inputs; ++k) {
+        row[k] += steps * loop.strides[k][axis] * plan.element_bytes[k];
+      }
+      if (!wraps) break;
+      index[axis] = 0;
+    }
   }
 }
 

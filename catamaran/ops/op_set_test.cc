@@ -41,9 +41,11 @@ bool NeedsExecutor(const OpDef& def) {
   return false;
 }
 
-// Samples are tensors: ops on rows, which no tensor can stand for, have tests of their own too.
+// Samples are tensors: ops on rows and stacks, which no tensor can stand for, have tests of their
+// own too.
 bool WorksOnRows(const OpDef& def) {
-  return def.traits.holds_operands || def.name.starts_with("rows_");
+  return def.traits.holds_operands || def.name.starts_with("rows_") ||
+         def.name.starts_with("stack_");
 }
 
 bool Computes(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
