@@ -1,0 +1,1 @@
+"""What bench/run is made of. Python 3.9 or later, standard library only."""

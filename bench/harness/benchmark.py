@@ -1,0 +1,59 @@
+"""How a benchmark is described. Each file in bench/benchmarks/ holds one Benchmark.
+
+A benchmark has cases (sizes, mostly) and sides (who does the work). A side is a process that
+stays alive and answers "run CASE" with the seconds that one unit of work took; see worker.py.
+"""
+
+from dataclasses import dataclass, field
+from typing import Callable, Dict, List, Optional
+
+OURS = "ours"      # the side the ratio is about; exactly one
+PEER = "peer"      # the same work by someone else
+LIMIT = "limit"    # what the machine can do for this work
+INFO = "info"      # printed beside the others, enters no ratio
+
+
+@dataclass
+class Side:
+    name: str                    # as printed: "PyTorch eager"
+    role: str
+    program: str = ""            # a target of the release build, or
+    script: str = ""             # a file in bench/peers/, run by the Python of `environment`
+    args: List[str] = field(default_factory=list)
+    environment: str = ".venv"   # made by bench/setup
+
+
+@dataclass
+class Case:
+    name: str
+    what: str = ""
+    rounds: Optional[int] = None             # in place of the command's
+    goal_seconds: Optional[float] = None     # for a case without a peer
+    # By the name of the peer ("" for the best of them): how many times faster we want to be.
+    goals: Dict[str, float] = field(default_factory=dict)
+    skip: List[str] = field(default_factory=list)  # names of sides that do not take part
+
+
+@dataclass
+class Derived:
+    """A ratio made from the medians of other cases, such as linearity."""
+    name: str
+    what: str
+    ratio: Callable[[Dict[str, float]], float]  # our seconds by case -> ratio
+
+
+@dataclass
+class Benchmark:
+    name: str
+    summary: str
+    unit: str                    # "ns" or "us", "ms", "s": of one unit of work
+    per: str                     # "op", "step", ...
+    sides: List[Side]
+    cases: List[Case]
+    derived: List[Derived] = field(default_factory=list)
+    notes: str = ""
+    # The largest relative difference between the sides' "check" values; None: nothing to check.
+    check_tolerance: Optional[float] = None
+    # From our medians and those of a limit side's parts to the seconds the machine needs at
+    # least; None: no limit. Arguments: case, {side: {part: seconds}}.
+    limit: Optional[Callable[[str, Dict[str, Dict[str, float]]], float]] = None

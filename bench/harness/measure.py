@@ -1,0 +1,113 @@
+"""Runs one benchmark: all sides alternate, round by round, in one run."""
+
+import statistics
+import sys
+import time
+
+from . import benchmark as model
+from .worker import WorkerError
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def measure_case(bench, case, workers, rounds):
+    """Returns {"sides": {name: figures}, "check": {...}} of one case."""
+    sides = [s for s in bench.sides if s.name not in case.skip]
+    checks = {}
+    for side in sides:
+        workers[side.name].ask(f"prepare {case.name}")
+        if bench.check_tolerance is not None and side.role in (model.OURS, model.PEER):
+            checks[side.name] = workers[side.name].ask(f"check {case.name}")["values"]
+    check = compare(bench, case, checks)
+
+    seconds = {s.name: [] for s in sides}
+    parts = {s.name: {} for s in sides}
+    for round_ in range(case.rounds or rounds):
+        # Whoever goes first changes from round to round.
+        k = round_ % len(sides)
+        for side in sides[k:] + sides[:k]:
+            time.sleep(0.01)  # helpers of the side before stop spinning
+            answer = workers[side.name].ask(f"run {case.name}")
+            seconds[side.name].append(answer["seconds"])
+            for part, value in answer.get("parts", {}).items():
+                parts[side.name].setdefault(part, []).append(value)
+    for side in sides:
+        workers[side.name].ask(f"drop {case.name}")
+    return {
+        "sides": {
+            s.name: {
+                "role": s.role,
+                "median": statistics.median(seconds[s.name]),
+                "min": min(seconds[s.name]),
+                "rounds": seconds[s.name],
+                "parts": {p: statistics.median(v) for p, v in parts[s.name].items()},
+            } for s in sides
+        },
+        "check": check,
+    }
+
+
+def compare(bench, case, checks):
+    """Throws when two sides did not do the same work."""
+    if bench.check_tolerance is None:
+        return None
+    ours = next(s.name for s in bench.sides if s.role == model.OURS)
+    worst = 0.0
+    for name, values in checks.items():
+        if len(values) != len(checks[ours]):
+            raise WorkerError(f"{bench.name}/{case.name}: {name} gave {len(values)} values to "
+                              f"check, {ours} {len(checks[ours])}")
+        for ours_value, value in zip(checks[ours], values):
+            worst = max(worst, abs(value - ours_value) / max(1e-3, abs(ours_value)))
+    if not worst <= bench.check_tolerance:
+        raise WorkerError(f"{bench.name}/{case.name}: the sides disagree by {worst:.2g} "
+                          f"(at most {bench.check_tolerance}): {checks}")
+    return {"difference": worst, "values": checks}
+
+
+def judge(bench, case, measured):
+    """Adds best peer, ratio, goals and limit to what measure_case returned."""
+    sides = measured["sides"]
+    ours = next(f["median"] for f in sides.values() if f["role"] == model.OURS)
+    peers = {n: f["median"] for n, f in sides.items() if f["role"] == model.PEER}
+    measured["ours"] = ours
+    measured["ratio"] = None
+    if peers:
+        best = min(peers, key=peers.get)
+        measured["best_peer"] = best
+        measured["ratio"] = peers[best] / ours
+    elif case.goal_seconds is not None:
+        measured["goal_seconds"] = case.goal_seconds
+        measured["ratio"] = case.goal_seconds / ours
+    measured["goals"] = {}
+    for peer, goal in case.goals.items():
+        name = peer or measured["best_peer"]
+        measured["goals"][peer or "the best"] = {
+            "goal": goal, "reached": peers[name] / ours}
+    if bench.limit:
+        floor = bench.limit(case.name, {n: f["parts"] for n, f in sides.items()})
+        measured["limit_seconds"] = floor
+        measured["limit"] = floor / ours
+
+
+def measure(bench, workers, rounds):
+    cases = {}
+    for case in bench.cases:
+        say(f"bench: {bench.name}/{case.name} ...")
+        cases[case.name] = measure_case(bench, case, workers, rounds)
+        judge(bench, case, cases[case.name])
+    ours = {name: figures["ours"] for name, figures in cases.items()}
+    derived = {d.name: {"ratio": d.ratio(ours), "what": d.what} for d in bench.derived}
+    ratios = [c["ratio"] for c in cases.values() if c["ratio"] is not None]
+    ratios += [d["ratio"] for d in derived.values()]
+    limits = [c["limit"] for c in cases.values() if "limit" in c]
+    return {
+        "summary": bench.summary,
+        "cases": cases,
+        "derived": derived,
+        "ratio": min(ratios) if ratios else None,
+        "limit": min(limits) if limits else None,
+        "versions": {name: worker.version for name, worker in workers.items()},
+    }

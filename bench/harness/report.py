@@ -1,0 +1,100 @@
+"""Tables for people, lines for programs."""
+
+from . import benchmark as model
+
+SCALE = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
+
+
+def number(value):
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def table(bench, result):
+    """Rows of cells; the first is the heading."""
+    scale = SCALE[bench.unit]
+    rows = [["case"] + [s.name for s in bench.sides if s.role != model.LIMIT]
+            + (["machine limit"] if bench.limit else []) + ["ratio", "goals"]]
+    for case in bench.cases:
+        figures = result["cases"][case.name]
+        cells = [case.name]
+        for side in bench.sides:
+            if side.role == model.LIMIT:
+                continue
+            one = figures["sides"].get(side.name)
+            cells.append(number(one["median"] * scale) if one else "-")
+        if bench.limit:
+            cells.append(f"{number(figures['limit_seconds'] * scale)} ({figures['limit']:.0%})")
+        cells.append("-" if figures["ratio"] is None else f"{figures['ratio']:.2f}")
+        goals = [f"{g['reached']:.2f} of {g['goal']:g} x {peer}"
+                 for peer, g in figures["goals"].items()]
+        if figures.get("goal_seconds") is not None:
+            goals.append(f"under {number(figures['goal_seconds'] * scale)} {bench.unit}")
+        cells.append("; ".join(goals))
+        rows.append(cells)
+    for name, derived in result["derived"].items():
+        width = len(rows[0])
+        rows.append([name] + ["-"] * (width - 3) + [f"{derived['ratio']:.2f}", derived["what"]])
+    return rows
+
+
+def heading(bench, threads):
+    many = "1 thread" if threads == 1 else f"{threads} threads"
+    return f"{bench.name}: {bench.summary} ({bench.unit} per {bench.per}, median, {many})"
+
+
+def text(bench, result, threads):
+    rows = table(bench, result)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [heading(bench, threads)]
+    for row in rows:
+        lines.append("  " + "  ".join(
+            cell.ljust(w) if i in (0, len(row) - 1) else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(row, widths))).rstrip())
+    return "\n".join(lines)
+
+
+def verdict(bench, result):
+    """The lines of the contract."""
+    lines = []
+    for case in bench.cases:
+        figures = result["cases"][case.name]
+        if "limit" in figures:
+            lines.append(f"{bench.name}/{case.name} limit {figures['limit']:.3f}")
+        if figures["ratio"] is not None:
+            lines.append(f"{bench.name}/{case.name} ratio {figures['ratio']:.3f}")
+    for name, derived in result["derived"].items():
+        lines.append(f"{bench.name}/{name} ratio {derived['ratio']:.3f}")
+    if result["limit"] is not None:
+        lines.append(f"{bench.name} limit {result['limit']:.3f}")
+    if result["ratio"] is not None:
+        lines.append(f"{bench.name} ratio {result['ratio']:.3f}")
+    return "\n".join(lines)
+
+
+def markdown(report, benches, command):
+    """The section of docs/performance.md for one run."""
+    machine, limits = report["machine"], report["machine"]["limits"]
+    lines = [
+        f"`{command}` on {machine['processor']} ({machine['cores']} cores, "
+        f"{best_isa(machine['instruction_sets'])}); GEMM {limits['gemm_gflops']:.0f} GFLOP/s, "
+        f"memory {limits['read_gbs']:.1f} GB/s read and {limits['copy_gbs']:.1f} GB/s copied, "
+        f"measured in the same run.", ""]
+    for name, result in report["benchmarks"].items():
+        bench = benches[name]
+        lines += [f"**{heading(bench, report['threads'])}**", ""]
+        rows = table(bench, result)
+        lines.append("| " + " | ".join(rows[0]) + " |")
+        lines.append("|" + " --- |" * len(rows[0]))
+        lines += ["| " + " | ".join(row) + " |" for row in rows[1:]]
+        versions = ", ".join(sorted({v for v in result["versions"].values() if v}))
+        lines += ["", f"Versions: {versions}.", ""]
+        if bench.notes:
+            lines += [bench.notes, ""]
+    return "\n".join(lines)
+
+
+def best_isa(flags):
+    for name in ("avx512f", "avx2", "avx", "asimd", "sse4_2"):
+        if name in flags:
+            return name
+    return "plain"

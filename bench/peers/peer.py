@@ -1,0 +1,74 @@
+"""What all peers share: the loop of bench/harness/worker.py, and the workload's numbers.
+
+A peer is a dictionary of functions by case: prepare(case) returns an object with run() ->
+{"seconds": S, "parts": {...}} and, where results are compared, check() -> [values].
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+
+
+def arguments(*extra):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", type=int, default=1)
+    for name in extra:
+        parser.add_argument(name)
+    return parser.parse_args()
+
+
+def serve(version, prepare):
+    """Answers until "quit" or the end of the input."""
+    answers = os.fdopen(os.dup(1), "w")  # libraries print to stdout too
+    os.dup2(2, 1)
+
+    def reply(value):
+        answers.write("@ok " + json.dumps(value) + "\n")
+        answers.flush()
+
+    reply({"version": version})
+    cases = {}
+    for line in sys.stdin:
+        words = line.split()
+        if not words or words[0] == "quit":
+            return
+        try:
+            command, name = words
+            if command == "prepare":
+                cases[name] = prepare(name)
+                reply({})
+            elif command == "check":
+                reply({"values": cases[name].check()})
+            elif command == "run":
+                reply(cases[name].run())
+            elif command == "drop":
+                del cases[name]
+                reply({})
+            else:
+                raise ValueError("unknown command")
+        except Exception as error:  # the harness reports it
+            answers.write(f"@error {type(error).__name__}: {error}".replace("\n", " | ") + "\n")
+            answers.flush()
+
+
+def timed(work, repeats):
+    """Seconds for one call of `work`, from `repeats` in a row."""
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        work()
+    return (time.perf_counter() - begin) / repeats
+
+
+def uniform(seed, count):
+    """The numbers of bench/workload.h: float32 in [0, 1), the same on every side."""
+    import numpy as np
+    h = np.arange(count, dtype=np.uint32) * np.uint32(0x9E3779B9) + np.uint32(
+        (seed * 0x85EBCA6B) & 0xFFFFFFFF)
+    h ^= h >> np.uint32(16)
+    h *= np.uint32(0x7FEB352D)
+    h ^= h >> np.uint32(15)
+    h *= np.uint32(0x846CA68B)
+    h ^= h >> np.uint32(16)
+    return (h >> np.uint32(8)).astype(np.float32) * np.float32(1.0 / (1 << 24))
