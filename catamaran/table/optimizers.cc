@@ -8,10 +8,10 @@ namespace {
 using rules::Rule;
 
 constexpr HyperFact kWeightDecay = {"weight_decay", 0, "shrinks each weight by lr times this"};
-constexpr HyperFact kEpsilon = {"epsilon", 1e-8, "keeps the divisor from 0"};
+constexpr HyperFact kEpsilon = {"eps", 1e-8, "keeps the divisor from 0"};
 constexpr HyperFact kStart = {"initial_accumulator", 0, "what the accumulator starts from"};
 
-constexpr SlotFact kMomentumSlots[] = {{"m"}};
+constexpr SlotFact kMomentumSlots[] = {{"v"}};
 constexpr SlotFact kAdagradSlots[] = {{"a", false, true}};
 constexpr SlotFact kRowwiseSlots[] = {{"a", true, true}};
 constexpr SlotFact kAdamSlots[] = {{"m"}, {"v"}};
@@ -31,18 +31,18 @@ constexpr HyperFact kRmspropHypers[] = {
 
 constexpr OptimizerFact kOptimizers[] = {
     {Rule::kSgd, "sgd", "w -= lr * g", {}, kSgdHypers},
-    {Rule::kMomentum, "momentum", "m = momentum * m + g; w -= lr * m", kMomentumSlots,
+    {Rule::kMomentum, "momentum", "v = momentum * v + g; w -= lr * v", kMomentumSlots,
      kMomentumHypers},
-    {Rule::kAdagrad, "adagrad", "a += g * g; w -= lr * g / (sqrt(a) + epsilon)", kAdagradSlots,
+    {Rule::kAdagrad, "adagrad", "a += g * g; w -= lr * g / (sqrt(a) + eps)", kAdagradSlots,
      kAdagradHypers},
     {Rule::kRowwiseAdagrad, "rowwise_adagrad",
-     "a += mean(g * g) of the row; w -= lr * g / (sqrt(a) + epsilon)", kRowwiseSlots,
+     "a += mean(g * g) of the row; w -= lr * g / (sqrt(a) + eps)", kRowwiseSlots,
      kAdagradHypers},
     {Rule::kAdam, "adam",
-     "w -= lr * m' / (sqrt(v') + epsilon), m' and v' corrected for their start", kAdamSlots,
+     "w -= lr * m' / (sqrt(v') + eps), m' and v' corrected for their start", kAdamSlots,
      kAdamHypers, true},
     {Rule::kRmsprop, "rmsprop",
-     "v = rho * v + (1 - rho) * g * g; w -= lr * g / (sqrt(v) + epsilon)", kRmspropSlots,
+     "v = rho * v + (1 - rho) * g * g; w -= lr * g / (sqrt(v) + eps)", kRmspropSlots,
      kRmspropHypers},
 };
 
@@ -52,7 +52,7 @@ double* MemberOf(Optimizer& o, std::string_view name) {
   if (name == "beta1") return &o.hyper.beta1;
   if (name == "beta2") return &o.hyper.beta2;
   if (name == "rho") return &o.hyper.rho;
-  if (name == "epsilon") return &o.hyper.epsilon;
+  if (name == "eps") return &o.hyper.epsilon;
   if (name == "weight_decay") return &o.hyper.weight_decay;
   if (name == "initial_accumulator") return &o.initial_accumulator;
   return nullptr;
