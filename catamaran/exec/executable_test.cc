@@ -125,8 +125,7 @@ fn f(x: f32[N]) -> f32[N] {
   const auto state = State::Create(flat, 1);
   for (const Schedule schedule : {Schedule::kProgramOrder, Schedule::kReadyOps}) {
     const auto f = Compile(flat, "f", {.threads = 2, .schedule = schedule});
-    const std::string message =
-        MessageOf([&] { f->Run(*state, {{"x", F32({2}, {1, -2})}}); });
+    const std::string message = MessageOf([&] { f->Run(*state, {{"x", F32({2}, {1, -2})}}); });
     EXPECT_THAT(message, StartsWith("test.ctm:3: test_positive: element 1 is -4"));
     EXPECT_THAT(message, HasSubstr("test.ctm:7"));
     EXPECT_TRUE(f->Run(*state, {{"x", F32({1}, {1})}}).outputs[0].Equals(F32({1}, {2})));
@@ -142,8 +141,7 @@ TEST(Executable, AStateOfAnotherProgramIsRefused) {
   const Program flat = FlatProgram("program p\nparam @w : f32[2]\nfn f() { return @w }\n");
   const Program other = FlatProgram("program p\nparam @w : f32[3]\nfn f() { return @w }\n");
   const auto state = State::Create(other, 1);
-  EXPECT_THAT(MessageOf([&] { Compile(flat, "f")->Run(*state); }),
-              HasSubstr("other declarations"));
+  EXPECT_THAT(MessageOf([&] { Compile(flat, "f")->Run(*state); }), HasSubstr("other declarations"));
 }
 
 // --- Commit regions.

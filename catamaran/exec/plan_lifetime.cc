@@ -140,8 +140,7 @@ void PlanBuilder::FindDependencies() {
       if (block < 0) continue;
       for (const int slot : plan.blocks[static_cast<size_t>(block)].yields) uses(top, slot);
     }
-    if (node.kind == NodeKind::kKernel && node.op->def().traits.mutates_first &&
-        node.ins[0] >= 0) {
+    if (node.kind == NodeKind::kKernel && node.op->def().traits.mutates_first && node.ins[0] >= 0) {
       for (const int root : plan.slots[static_cast<size_t>(node.ins[0])].roots) {
         for (const int reader : readers[static_cast<size_t>(root)]) {
           if (reader != top) before[static_cast<size_t>(top)].insert(reader);
