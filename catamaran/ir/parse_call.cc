@@ -475,10 +475,12 @@ Op* TextParser::ParseFunctionArguments(Callee& callee, int num_results) {
       Advance();
       read(i);
     } else {
-      while (position < count && given[position]) ++position;
+      // Static arguments have names, so that a call reads the same wherever they were declared.
+      while (position < count && (given[position] || f.order[position])) ++position;
       if (position >= count) {
-        FailAt(cur_, fmt::format("{} takes {} argument{}", callee.name, count,
-                                 count == 1 ? "" : "s"),
+        FailAt(cur_, fmt::format("{} takes {} value{}{}", callee.name, f.num_params(),
+                                 f.num_params() == 1 ? "" : "s",
+                                 f.statics.empty() ? "" : "; static arguments are given by name"),
                Signature(callee.name, f));
       }
       read(position);

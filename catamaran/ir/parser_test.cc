@@ -172,7 +172,7 @@ TEST(Parser, StaticArgumentsOfACallAreAttributes) {
   Program p = ParseSample(
       "program p\n"
       "fn net(x: f32[B], training: static bool = false, n: static int) { return x }\n"
-      "fn f(x: f32[B]) { return net(x, n=B), net[n=2](x, training=true), net(x, false, 3) }\n");
+      "fn f(x: f32[B]) { return net(x, n=B), net[n=2](x, training=true), net(n=3, x, training=false) }\n");
   const Op* call = p.Functions()[1]->body().first();
   EXPECT_EQ(call->attrs.size(), 1u);
   EXPECT_EQ(call->attr("n").ToString(), "B");

@@ -147,6 +147,17 @@ TEST(TextError, ConstantsAndValuesAreToldApart) {
             "5: split yields 2 values, and one value is wanted here\n");
 }
 
+TEST(TextError, StaticArgumentsHaveNames) {
+  EXPECT_EQ(Messages("program p\nfn g(x: f32[B], n: static int = 1) { return x }\n"
+                     "fn h(x: f32[B]) { return g(x, 3), g[m=2](x), g(n=x, x) }\n"),
+            "3: g takes 1 value; static arguments are given by name\n");
+  EXPECT_EQ(Messages("program p\nfn g(x: f32[B], n: static int = 1) { return x }\n"
+                     "fn h(x: f32[B]) {\n  return g[m=2](x)\n}\n"
+                     "fn k(x: f32[B]) {\n  return g()\n}\n"),
+            "4: there is no static argument 'm'\n"
+            "7: g: the argument x is missing\n");
+}
+
 TEST(TextError, BuildersAreUsedOutsideFunctions) {
   EXPECT_EQ(InFunction("  return linear(3, 4)"),
             "5: linear is a builder; instances are made outside functions: name = linear(…)\n");
