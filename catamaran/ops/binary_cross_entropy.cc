@@ -20,9 +20,10 @@ void DefineBinaryCrossEntropy(OpSet& ops) {
                 return -(target * Log(q) + (1 - target) * Log(1 - q));
               })
       .Group("loss")
-      .Doc("-(target log(p) + (1 - target) log(1 - p)), element by element. p is first brought "
-           "into [1e-7, 1 - 1e-7]; the gradient is the one at that point, so that a certain and "
-           "wrong prediction still learns.")
+      .Doc(
+          "-(target log(p) + (1 - target) log(1 - p)), element by element. p is first brought "
+          "into [1e-7, 1 - 1e-7]; the gradient is the one at that point, so that a certain and "
+          "wrong prediction still learns.")
       .Grad([](Expr p, Expr target) {
         const Expr q = Inside(p);
         return std::vector<Expr>{(q - target) / (q * (1 - q)), Log(1 - q) - Log(q)};
@@ -36,13 +37,14 @@ void DefineBinaryCrossEntropy(OpSet& ops) {
 
 void DefineBinaryCrossEntropyLogits(OpSet& ops) {
   Elementwise(ops, "binary_cross_entropy_logits", {"x", "target"},
-              [](Expr x, Expr target) {
-                return Max(x, 0) - x * target + Log1p(Exp(-Abs(x)));
-              })
+              [](Expr x, Expr target) { return Max(x, 0) - x * target + Log1p(Exp(-Abs(x))); })
       .Group("loss")
-      .Doc("binary_cross_entropy of sigmoid(x), element by element, without overflow and without "
-           "loss of precision.")
-      .Grad([](Expr x, Expr target) { return std::vector<Expr>{Sigmoid(x) - target, -x}; })
+      .Doc(
+          "binary_cross_entropy of sigmoid(x), element by element, without overflow and without "
+          "loss of precision.")
+      .Grad([](Expr x, Expr target) {
+        return std::vector<Expr>{Sigmoid(x) - target, -x};
+      })
       .Sample(Uniform({4, 3}, -5, 5), Uniform({4, 3}, 0, 1, 2))
       .Sample(Uniform({2500}, -5, 5), Uniform({2500}, 0, 1, 2))
       .Sample(Empty({0}), Empty({0}))

@@ -186,8 +186,7 @@ void InferGradWeight(InferContext& c) {
   const Type& dy = c.type(1);
   if (!c.Unify(x.dim(0), dy.dim(0), "batches") || !CheckGroups(c, dy.dim(1), g.groups)) return;
   if (!CheckOutSize(c, dy, {x.dim(2), x.dim(3)}, kernel, g)) return;
-  c.SetResult(
-      Type::Tensor(x.dtype(), {dy.dim(1), x.dim(1) / Dim(g.groups), kernel[0], kernel[1]}));
+  c.SetResult(Type::Tensor(x.dtype(), {dy.dim(1), x.dim(1) / Dim(g.groups), kernel[0], kernel[1]}));
 }
 
 void FillSizes(const KernelQuery& q, const Shape& x, const Shape& w, const Shape& y, Words& words) {
@@ -293,8 +292,9 @@ void RunReference(KernelContext& c, Reference reference) {
   DispatchFloating(
       c.in(0).tensor.dtype,
       [&]<class T>(T) {
-        reference(static_cast<const T*>(c.in(0).data<T>()), static_cast<const T*>(c.in(1).data<T>()),
-                  c.out().data<T>(), c.sizes<Conv2dSizes>());
+        reference(static_cast<const T*>(c.in(0).data<T>()),
+                  static_cast<const T*>(c.in(1).data<T>()), c.out().data<T>(),
+                  c.sizes<Conv2dSizes>());
       },
       "conv2d");
 }
@@ -319,9 +319,7 @@ std::vector<NamedAttr> GeometryAttrs(const GradContext& c) {
   }
   return attrs;
 }
-Var Conv(GradContext& c, Var x, Var w) {
-  return c.emit().Emit("conv2d", {x, w}, GeometryAttrs(c));
-}
+Var Conv(GradContext& c, Var x, Var w) { return c.emit().Emit("conv2d", {x, w}, GeometryAttrs(c)); }
 Var GradInput(GradContext& c, Var dy, Var w, const Type& like) {
   std::vector<NamedAttr> attrs = GeometryAttrs(c);
   attrs.push_back({"size", Attr::Dims({like.dim(2), like.dim(3)})});
@@ -337,7 +335,8 @@ OpBuilder& AddGeometry(OpBuilder& op) {
   return op.Group("matrix")
       .WithAttr("stride", AttrKind::kAny, 1, "one number or [height, width]")
       .WithAttr("padding", AttrKind::kAny, 0, "zeros on each side: one number or [height, width]")
-      .WithAttr("dilation", AttrKind::kAny, 1, "spacing of the filter: one number or [height, width]")
+      .WithAttr("dilation", AttrKind::kAny, 1,
+                "spacing of the filter: one number or [height, width]")
       .WithAttr("groups", AttrKind::kInt, 1, "channels and filters fall into so many groups")
       .Cost(Cost);
 }
@@ -350,10 +349,14 @@ struct Case {
 std::vector<Case> Cases() {
   return {
       {{2, 3, 5, 4}, {4, 3, 3, 3}, {2, 4, 3, 2}, {}},
-      {{2, 2, 6, 7}, {3, 2, 3, 2}, {2, 3, 3, 4},
+      {{2, 2, 6, 7},
+       {3, 2, 3, 2},
+       {2, 3, 3, 4},
        {{"stride", 2}, {"padding", Attr::Ints({1, 0})}, {"dilation", Attr::Ints({1, 1})}}},
       {{1, 4, 7, 7}, {6, 2, 3, 3}, {1, 6, 3, 3}, {{"dilation", 2}, {"groups", 2}}},
-      {{1, 2, 4, 5}, {2, 1, 2, 3}, {1, 2, 2, 5},
+      {{1, 2, 4, 5},
+       {2, 1, 2, 3},
+       {1, 2, 2, 5},
        {{"stride", Attr::Ints({2, 1})}, {"padding", Attr::Ints({0, 1})}, {"groups", 2}}},
       {{0, 2, 4, 4}, {3, 2, 2, 2}, {0, 3, 3, 3}, {}},
   };
@@ -366,11 +369,13 @@ Tensor Make(const Shape& shape, uint64_t seed) {
 
 void DefineConv2d(OpSet& ops) {
   OpBuilder op = ops.Define("conv2d");
-  op.Doc("Slides filters over images: at each place the sum of the products of filter and window. "
-         "The result has ((H + 2 padding - dilation (KH - 1) - 1) / stride + 1) rows, and columns "
-         "likewise.")
-      .Formula("y[n, o, p, q] = sum over i, r, s of x[n, i, p*stride - padding + r*dilation, "
-               "q*stride - padding + s*dilation] * w[o, i, r, s]")
+  op.Doc(
+        "Slides filters over images: at each place the sum of the products of filter and window. "
+        "The result has ((H + 2 padding - dilation (KH - 1) - 1) / stride + 1) rows, and columns "
+        "likewise.")
+      .Formula(
+          "y[n, o, p, q] = sum over i, r, s of x[n, i, p*stride - padding + r*dilation, "
+          "q*stride - padding + s*dilation] * w[o, i, r, s]")
       .In("x", "images [B, C, H, W]")
       .In("w", "filters [O, C / groups, KH, KW]");
   AddGeometry(op)

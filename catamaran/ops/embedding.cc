@@ -108,8 +108,9 @@ KernelStatus RunEmbeddingRows(KernelContext& c) {
 void DefineEmbedding(OpSet& ops) {
   ops.Define("embedding")
       .Group("sparse")
-      .Doc("The rows of a parameter that the ids name. Its gradient is `rows`: only those rows. An "
-           "id outside of the parameter is an error.")
+      .Doc(
+          "The rows of a parameter that the ids name. Its gradient is `rows`: only those rows. An "
+          "id outside of the parameter is an error.")
       .Formula("y[…, i] = w[ids[…], i]")
       .In("w", "[N, …]")
       .In("ids", "integers, dense or ragged")

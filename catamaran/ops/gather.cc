@@ -151,8 +151,9 @@ void InferScatterAdd(InferContext& c) {
 void DefineGather(OpSet& ops) {
   ops.Define("gather")
       .Group("shape")
-      .Doc("The entries of x along an axis that the indices name, in their order; the axes of the "
-           "indices take the place of that axis. An index outside of the axis is an error.")
+      .Doc(
+          "The entries of x along an axis that the indices name, in their order; the axes of the "
+          "indices take the place of that axis. An index outside of the axis is an error.")
       .Formula("y[o, k, i] = x[o, indices[k], i]")
       .In("x")
       .In("indices", "integers; may be ragged where axis is 0")
@@ -173,8 +174,8 @@ void DefineGather(OpSet& ops) {
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1), Ints({4}, {4, 0, 0, 2})}})
       .AddSample({.inputs = {Uniform({2, 5, 3}, -1, 1), Ints({2, 2}, {4, 0, 0, 2}, DType::kI32)},
                   .attrs = {{"axis", 1}}})
-      .AddSample({.inputs = {Uniform({2, 3}, -1, 1), Ints({}, {2}, DType::kU64)},
-                  .attrs = {{"axis", -1}}})
+      .AddSample(
+          {.inputs = {Uniform({2, 3}, -1, 1), Ints({}, {2}, DType::kU64)}, .attrs = {{"axis", -1}}})
       .AddSample({.inputs = {RandomInts({5}, 0, 9), Ints({2}, {1, 1})}})
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1), Empty({0}, DType::kI64)}})
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1), Ints({4}, {4, 0, 0, 2})},
@@ -184,8 +185,9 @@ void DefineGather(OpSet& ops) {
 void DefineScatterAdd(OpSet& ops) {
   ops.Define("scatter_add")
       .Group("shape")
-      .Doc("Adds entries into zeros at the places that the indices name; equal places add up, in "
-           "order. The gradient of gather.")
+      .Doc(
+          "Adds entries into zeros at the places that the indices name; equal places add up, in "
+          "order. The gradient of gather.")
       .Formula("y[o, j, i] = sum over k with indices[k] == j of x[o, k, i]")
       .In("x", "as gather's result")
       .In("indices", "integers")
@@ -200,8 +202,8 @@ void DefineScatterAdd(OpSet& ops) {
         c.SetGrad(0, c.emit().Emit("gather", {c.grad(), c.operand(1)}, {{"axis", c.attr("axis")}}));
       })
       .Reference("ScatterAdd", RunScatterAdd)
-      .AddSample({.inputs = {Uniform({4, 3}, -1, 1), Ints({4}, {4, 0, 0, 2})},
-                  .attrs = {{"size", 5}}})
+      .AddSample(
+          {.inputs = {Uniform({4, 3}, -1, 1), Ints({4}, {4, 0, 0, 2})}, .attrs = {{"size", 5}}})
       .AddSample({.inputs = {Uniform({2, 2, 2, 3}, -1, 1), Ints({2, 2}, {1, 1, 1, 0})},
                   .attrs = {{"size", 3}, {"axis", 1}}})
       .AddSample({.inputs = {Empty({0, 3}), Empty({0}, DType::kI64)}, .attrs = {{"size", 4}}})

@@ -9,8 +9,9 @@ namespace catamaran {
 void DefineGuard(OpSet& ops) {
   ops.Define("guard")
       .Group("effect")
-      .Doc("Lets the commit region take place only if every condition is true; otherwise nothing "
-           "changes. The executor asks all guards of a region before its first effect.")
+      .Doc(
+          "Lets the commit region take place only if every condition is true; otherwise nothing "
+          "changes. The executor asks all guards of a region before its first effect.")
       .VariadicIn("conditions", "bool, of any shape")
       .Results(0)
       .Traits(EffectTraits())

@@ -41,9 +41,7 @@ LogSoftmaxSizes RunSizes(const KernelContext& c) {
 KernelStatus RunReference(KernelContext& c) {
   DispatchFloating(
       c.in(0).tensor.dtype,
-      [&]<class T>(T) {
-        reference::LogSoftmax(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c));
-      },
+      [&]<class T>(T) { reference::LogSoftmax(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c)); },
       "log_softmax");
   return KernelStatus::kDone;
 }

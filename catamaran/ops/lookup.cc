@@ -227,11 +227,13 @@ void DefineLookup(OpSet& ops) {
   traits.reads_state = true;
   OpBuilder op = ops.Define("lookup");
   op.Group("sparse")
-      .Doc("The rows of a table that the ids name. A key without a row reads what the table "
-           "declares; no row is made. With pool, the rows of the last axis of ids (or of each "
-           "sequence, for ragged ids) become one row; an empty bag gives zeros.")
-      .Formula("none: y[…, n, i] = t[ids[…, n], i]; sum: y[…, i] = sum over n of w[…, n] * "
-               "t[ids[…, n], i]")
+      .Doc(
+          "The rows of a table that the ids name. A key without a row reads what the table "
+          "declares; no row is made. With pool, the rows of the last axis of ids (or of each "
+          "sequence, for ragged ids) become one row; an empty bag gives zeros.")
+      .Formula(
+          "none: y[…, n, i] = t[ids[…, n], i]; sum: y[…, i] = sum over n of w[…, n] * "
+          "t[ids[…, n], i]")
       .StateArg("table")
       .In("ids", "u64 or i64, dense or ragged")
       .OptionalIn("weights", "f32, as ids; with pool only");

@@ -100,9 +100,7 @@ KernelStatus RunBlas(KernelContext& c) {
   const MatmulSizes s = RunSizes(c);
   DispatchFloating(
       c.in(0).tensor.dtype,
-      [&]<class T>(T) {
-        SplitProduct<T>(c, s, [](auto... args) { blas::Gemm(args...); });
-      },
+      [&]<class T>(T) { SplitProduct<T>(c, s, [](auto... args) { blas::Gemm(args...); }); },
       "matmul");
   return KernelStatus::kDone;
 }
@@ -120,8 +118,8 @@ struct PreparedMatmul final : Prepared {
 KernelStatus RunPrimitive(KernelContext& c) {
   const MatmulSizes s = RunSizes(c);
   const auto* prepared = static_cast<const PreparedMatmul*>(c.prepared);
-  const bool threads = c.pool != nullptr && c.pool->threads() > 1 && s.m >= 32 &&
-                       s.m * s.n * s.k >= 500'000;
+  const bool threads =
+      c.pool != nullptr && c.pool->threads() > 1 && s.m >= 32 && s.m * s.n * s.k >= 500'000;
   if (threads || s.m != prepared->m || s.k != prepared->k) return RunSgemm(c);
   prepared->primitive->Run(c.in(0).data<float>(), c.in(1).data<float>(), c.out().data<float>());
   return KernelStatus::kDone;
@@ -131,8 +129,7 @@ std::unique_ptr<Prepared> PreparePrimitive(const KernelQuery& q) {
   const MatmulSizes s = q.sizes->As<MatmulSizes>();
   auto prepared = std::make_unique<PreparedMatmul>();
   prepared->m = s.m, prepared->n = s.n, prepared->k = s.k;
-  prepared->primitive =
-      onednn::MakeMatmul(s.transpose_a != 0, s.transpose_b != 0, s.m, s.n, s.k);
+  prepared->primitive = onednn::MakeMatmul(s.transpose_a != 0, s.transpose_b != 0, s.m, s.n, s.k);
   return prepared;
 }
 
@@ -206,8 +203,8 @@ void FillMatmulSizes(const KernelQuery& q, Words& words) {
   const bool ta = q.op->attr("transpose_a").AsBool(), tb = q.op->attr("transpose_b").AsBool();
   const auto [a_rows, a_columns] = Matrix(*q.in[0]);
   const auto [b_rows, b_columns] = Matrix(*q.in[1]);
-  MatmulSizes s{1, ta ? a_columns : a_rows, tb ? b_rows : b_columns, ta ? a_rows : a_columns,
-                ta, tb, 0};
+  MatmulSizes s{
+      1, ta ? a_columns : a_rows, tb ? b_rows : b_columns, ta ? a_rows : a_columns, ta, tb, 0};
   const Shape& shape = q.in[0]->shape();
   for (int i = 0; i < shape.rank() - 2; ++i) s.batch *= shape[i];
   // Rows of several matrices times one matrix are rows of one product. A ragged operand is stored
@@ -300,8 +297,9 @@ Sample RaggedSample(Tensor a, Tensor b, std::vector<std::vector<int64_t>> length
 void DefineMatmul(OpSet& ops) {
   OpBuilder op = ops.Define("matmul");
   op.Group("matrix")
-      .Doc("The product of two matrices, or of each pair in two stacks of matrices. A matrix as "
-           "the second operand is shared by all; the first may then be ragged.")
+      .Doc(
+          "The product of two matrices, or of each pair in two stacks of matrices. A matrix as "
+          "the second operand is shared by all; the first may then be ragged.")
       .Formula("y[…, i, j] = sum over p of a[…, i, p] * b[…, p, j]")
       .In("a", "[…, M, K], or [K, M] when transposed")
       .In("b", "[K, N] or […, K, N], or [N, K] when transposed")
@@ -339,8 +337,8 @@ void DefineMatmul(OpSet& ops) {
       .AddSample(Of(Uniform({2, 3, 4}, -1, 1), Uniform({2, 3, 2}, -1, 1, 2)))
       .AddSample(Of(Uniform({5, 9}, -1, 1), Uniform({5, 70}, -1, 1, 2)))
       .AddSample(Of(Empty({0, 3, 4}), Empty({0, 3, 2})))
-      .AddSample(RaggedSample(Uniform({5, 3}, -1, 1), Uniform({5, 2}, -1, 1, 2),
-                              {{2, 0, 3}, {2, 0, 3}}));
+      .AddSample(
+          RaggedSample(Uniform({5, 3}, -1, 1), Uniform({5, 2}, -1, 1, 2), {{2, 0, 3}, {2, 0, 3}}));
   AddKernels(leading);
 }
 

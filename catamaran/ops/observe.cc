@@ -78,9 +78,10 @@ void DefineObserve(OpSet& ops) {
   traits.understands_ragged = true;
   ops.Define("observe")
       .Group("effect")
-      .Doc("Tells a table that keys were shown: adds to their shows and clicks, counts for "
-           "admission, and keeps them from expiring. A key without a row is counted until the "
-           "table admits it.")
+      .Doc(
+          "Tells a table that keys were shown: adds to their shows and clicks, counts for "
+          "admission, and keeps them from expiring. A key without a row is counted until the "
+          "table admits it.")
       .StateArg("table")
       .In("ids", "u64 or i64, dense or ragged")
       .OptionalIn("show", "how often; 1 where it is left out")

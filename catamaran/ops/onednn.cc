@@ -231,9 +231,9 @@ std::unique_ptr<Primitive> MakeConvGradInput(const ConvSizes& sizes) {
     const auto algorithm = dnnl::algorithm::convolution_direct;
     const auto forward = ForwardDesc(d);
 #if DNNL_VERSION_MAJOR >= 3
-    const dnnl::convolution_backward_data::primitive_desc desc(Engine(), algorithm, Any(d.x),
-                                                               Any(d.w), Any(d.y), d.strides,
-                                                               d.dilates, d.begin, d.begin, forward);
+    const dnnl::convolution_backward_data::primitive_desc desc(
+        Engine(), algorithm, Any(d.x), Any(d.w), Any(d.y), d.strides, d.dilates, d.begin, d.begin,
+        forward);
 #else
     const dnnl::convolution_backward_data::primitive_desc desc(
         dnnl::convolution_backward_data::desc(algorithm, Any(d.x), Any(d.w), Any(d.y), d.strides,

@@ -60,9 +60,10 @@ void InferPush(InferContext& c) {
 void DefinePush(OpSet& ops) {
   ops.Define("push")
       .Group("effect")
-      .Doc("Hands a sparse gradient to a table, whose own optimizer updates the rows: equal keys "
-           "are added up in order, then each makes one step. Keys without a row pass admission "
-           "first.")
+      .Doc(
+          "Hands a sparse gradient to a table, whose own optimizer updates the rows: equal keys "
+          "are added up in order, then each makes one step. Keys without a row pass admission "
+          "first.")
       .StateArg("table")
       .In("rows")
       .OptionalIn("scale", "multiplies the gradient")

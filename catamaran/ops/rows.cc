@@ -117,8 +117,9 @@ KernelStatus RunAllFinite(KernelContext& c) {
 void DefineRowsToDense(OpSet& ops) {
   ops.Define("rows_to_dense")
       .Group("sparse")
-      .Doc("A sparse gradient as a tensor like the parameter: zeros where there is no row, equal "
-           "keys added up in order.")
+      .Doc(
+          "A sparse gradient as a tensor like the parameter: zeros where there is no row, equal "
+          "keys added up in order.")
       .In("rows")
       .In("like", "the parameter; only its shape matters")
       .Infer([](InferContext& c) {

@@ -52,9 +52,7 @@ SoftmaxSizes RunSizes(const KernelContext& c) {
 KernelStatus SoftmaxReference(KernelContext& c) {
   DispatchFloating(
       c.in(0).tensor.dtype,
-      [&]<class T>(T) {
-        reference::Softmax(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c));
-      },
+      [&]<class T>(T) { reference::Softmax(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c)); },
       "softmax");
   return KernelStatus::kDone;
 }

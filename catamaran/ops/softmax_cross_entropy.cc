@@ -150,8 +150,9 @@ void FillSizes(const KernelQuery& q, Words& words) {
 void DefineSoftmaxCrossEntropy(OpSet& ops) {
   ops.Define("softmax_cross_entropy")
       .Group("loss")
-      .Doc("For each example minus the logarithm of the probability that softmax of its logits "
-           "gives to its label. A label that is no class is an error.")
+      .Doc(
+          "For each example minus the logarithm of the probability that softmax of its logits "
+          "gives to its label. A label that is no class is an error.")
       .Formula("y[n] = log(sum over j of exp(logits[n, j])) - logits[n, labels[n]]")
       .In("logits", "[B, C]")
       .In("labels", "integer [B], each in [0, C)")
@@ -161,8 +162,8 @@ void DefineSoftmaxCrossEntropy(OpSet& ops) {
       .Sizes("CrossEntropySizes", FillSizes)
       .Grad([](GradContext& c) {
         if (!c.wanted(0)) return;
-        c.SetGrad(0, c.emit().Emit("softmax_cross_entropy_grad",
-                                   {c.operand(0), c.operand(1), c.grad()}));
+        c.SetGrad(
+            0, c.emit().Emit("softmax_cross_entropy_grad", {c.operand(0), c.operand(1), c.grad()}));
       })
       .Fast(VectorKernel(LossVector))
       .Reference("SoftmaxCrossEntropy", LossReference)
@@ -182,7 +183,8 @@ void DefineSoftmaxCrossEntropyGrad(OpSet& ops) {
       .In("dy", "[B]")
       .Infer([](InferContext& c) {
         if (!WantLogits(c) || !c.WantFloat(2) || !c.WantRank(2, 1)) return;
-        if (!c.WantSameDType(0, 2) || !c.Unify(c.type(0).dim(0), c.type(2).dim(0), "batches")) return;
+        if (!c.WantSameDType(0, 2) || !c.Unify(c.type(0).dim(0), c.type(2).dim(0), "batches"))
+          return;
         c.SetResult(c.type(0));
       })
       .Sizes("CrossEntropySizes", FillSizes)
@@ -206,8 +208,8 @@ void DefineSoftmaxCrossEntropyGrad(OpSet& ops) {
       })
       .Fast(VectorKernel(GradVector))
       .Reference("SoftmaxCrossEntropyGrad", GradReference)
-      .AddSample({.inputs = {Uniform({4, 3}, -2, 2), Ints({4}, {0, 2, 1, 1}),
-                             Uniform({4}, -1, 1, 2)}})
+      .AddSample(
+          {.inputs = {Uniform({4, 3}, -2, 2), Ints({4}, {0, 2, 1, 1}), Uniform({4}, -1, 1, 2)}})
       .AddSample({.inputs = {Uniform({2, 40}, -9, 9), Ints({2}, {39, 0}), Uniform({2}, -1, 1, 2)}})
       .AddSample({.inputs = {Empty({0, 3}), Empty({0}, DType::kI64), Empty({0})}});
 }

@@ -70,8 +70,9 @@ void DefineStackPush(OpSet& ops) {
 void DefineStackPop(OpSet& ops) {
   ops.Define("stack_pop")
       .Group("stack")
-      .Doc("The stack without the value pushed last, and that value. Popping from an empty stack "
-           "is an error.")
+      .Doc(
+          "The stack without the value pushed last, and that value. Popping from an empty stack "
+          "is an error.")
       .In("stack")
       .Results(2)
       .Traits(StackTraits(true))

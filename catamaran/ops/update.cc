@@ -119,9 +119,8 @@ void RunDense(const KernelContext& c, Work<T> work, UpdateFn<T> update) {
     work.rows *= work.width;
     work.width = 1;
     for (int64_t& width : work.slot_width) width = 1;
-    Split(c.pool, work.rows, 4, [&](int64_t begin, int64_t end) {
-      work.Apply(update, begin, end - begin, g + begin);
-    });
+    Split(c.pool, work.rows, 4,
+          [&](int64_t begin, int64_t end) { work.Apply(update, begin, end - begin, g + begin); });
     return;
   }
   Split(c.pool, work.rows, 4 * work.width, [&](int64_t begin, int64_t end) {
@@ -196,8 +195,8 @@ void InferUpdate(InferContext& c) {
     return;
   }
   if (c.op().states.size() != fact.slots.size() + 1) {
-    c.Fail(std::string(fact.name) + " has " + std::to_string(fact.slots.size()) +
-           " slots, found " + std::to_string(c.op().states.size() - 1));
+    c.Fail(std::string(fact.name) + " has " + std::to_string(fact.slots.size()) + " slots, found " +
+           std::to_string(c.op().states.size() - 1));
     return;
   }
   for (size_t k = 0; k < fact.slots.size(); ++k) {
@@ -222,9 +221,10 @@ void DefineUpdate(OpSet& ops) {
   traits.open_attrs = true;
   OpBuilder op = ops.Define("update");
   op.Group("effect")
-      .Doc("Applies an optimizer's update rule to a parameter and its slots. A sparse gradient "
-           "changes only its rows (equal keys added up in order). Further attributes are the "
-           "rule's hyperparameters.")
+      .Doc(
+          "Applies an optimizer's update rule to a parameter and its slots. A sparse gradient "
+          "changes only its rows (equal keys added up in order). Further attributes are the "
+          "rule's hyperparameters.")
       .StateArg("w", "the parameter")
       .StatesArg("slots", "what the rule keeps, in its order")
       .In("grad", "dense, or rows")
