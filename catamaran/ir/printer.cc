@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/print_function.h"
 
@@ -118,12 +120,22 @@ void AppendLine(std::string& out, int indent, std::string_view line, std::string
   while (margin + line.size() > kLineWidth) {
     size_t best = 0;
     bool quoted = false;
+    int named = 0;  // brackets that belong to a name, f32[B, 16] or net[training=true, n=2]
     for (size_t i = 0; i < line.size() && (margin + i <= kLineWidth || best == 0); ++i) {
       if (line[i] == '\\' && quoted) {
         ++i;
       } else if (line[i] == '"') {
         quoted = !quoted;
-      } else if (line[i] == ' ' && !quoted && i > 0 && MayBreakBefore(line, i)) {
+      } else if (quoted) {
+        continue;
+      } else if (line[i] == '[') {
+        if (named > 0 || (i > 0 && (std::isalnum(static_cast<unsigned char>(line[i - 1])) ||
+                                    line[i - 1] == '_' || line[i - 1] == ']'))) {
+          ++named;
+        }
+      } else if (line[i] == ']') {
+        if (named > 0) --named;
+      } else if (line[i] == ' ' && named == 0 && i > 0 && MayBreakBefore(line, i)) {
         best = i;
       }
     }
