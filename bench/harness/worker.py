@@ -23,11 +23,10 @@ class WorkerError(Exception):
 
 
 class Worker:
-    def __init__(self, name, command, threads, cwd, log):
+    def __init__(self, name, command, threads, cwd, log, variables):
+        """`variables` are added to the environment."""
         self.name = name
-        environment = dict(os.environ)
-        for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-            environment[variable] = str(threads)
+        environment = {**os.environ, **variables}
         self._log = open(log, "wb")
         self._log_path = log
         self._process = subprocess.Popen(
