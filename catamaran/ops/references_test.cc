@@ -76,6 +76,7 @@ template <class F, class Sizes, class... Pointers>
 void Try(F f, const void* words, size_t size, int number, const void* out, size_t out_bytes,
          const Sizes*, Pointers... pointers) {
   if constexpr (std::is_invocable_v<F, Pointers..., const Sizes&>) {
+    if (!std::is_void_v<std::invoke_result_t<F, Pointers..., const Sizes&>>) return;
     Sizes sizes;
     if (sizeof(sizes) != size) return;
     std::memcpy(&sizes, words, sizeof(sizes));

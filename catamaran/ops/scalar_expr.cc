@@ -218,7 +218,7 @@ std::vector<Expr> Adjoint(const Expr& root, int num_inputs, const Expr& seed) {
     if (found == adjoints.end()) continue;
     const Expr g = found->second;
     if ((*at)->kind == ScalarKind::kInput) {
-      if (!(*at)->condition) accumulate(inputs[(*at)->input], g);
+      if ((*at)->input < num_inputs) accumulate(inputs[(*at)->input], g);
       continue;
     }
     const Expr y(owners.at(*at));
