@@ -33,8 +33,7 @@ void DefineZerosLike(OpSet& ops) {
       .Infer([](InferContext& c) {
         if (c.WantTensor(0)) c.SetResult(c.type(0));
       })
-      .Sizes("ZerosLikeSizes",
-             [](const KernelQuery& q, Words& words) { words << q.in[0]->size(); })
+      .Sizes("ZerosLikeSizes", [](const KernelQuery& q, Words& words) { words << q.in[0]->size(); })
       .StopsGrad()
       .Reference("ZerosLike",
                  [](KernelContext& c) {
