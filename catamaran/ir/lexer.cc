@@ -1,9 +1,9 @@
 #include "catamaran/ir/lexer.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace catamaran {
 namespace {
@@ -29,12 +29,12 @@ struct Reserved {
   TokenKind kind;
 };
 constexpr Reserved kReserved[] = {
-    {"if", TokenKind::kIf},         {"else", TokenKind::kElse},   {"for", TokenKind::kFor},
-    {"in", TokenKind::kIn},         {"while", TokenKind::kWhile}, {"with", TokenKind::kWith},
-    {"yield", TokenKind::kYield},   {"return", TokenKind::kReturn},
-    {"commit", TokenKind::kCommit}, {"fn", TokenKind::kFn},       {"and", TokenKind::kAnd},
-    {"or", TokenKind::kOr},         {"not", TokenKind::kNot},     {"true", TokenKind::kTrue},
-    {"false", TokenKind::kFalse},   {"inf", TokenKind::kInf},     {"nan", TokenKind::kNan},
+    {"if", TokenKind::kIf},       {"else", TokenKind::kElse},     {"for", TokenKind::kFor},
+    {"in", TokenKind::kIn},       {"while", TokenKind::kWhile},   {"with", TokenKind::kWith},
+    {"yield", TokenKind::kYield}, {"return", TokenKind::kReturn}, {"commit", TokenKind::kCommit},
+    {"fn", TokenKind::kFn},       {"and", TokenKind::kAnd},       {"or", TokenKind::kOr},
+    {"not", TokenKind::kNot},     {"true", TokenKind::kTrue},     {"false", TokenKind::kFalse},
+    {"inf", TokenKind::kInf},     {"nan", TokenKind::kNan},
 };
 
 TokenKind WordKind(std::string_view word) {
@@ -178,27 +178,57 @@ Token Lexer::Next() {
       token = LexNumber(begin);
     } else {
       switch (c) {
-        case '(': token = punctuation(K::kLeftParen, 1); break;
-        case ')': token = punctuation(K::kRightParen, 1); break;
-        case '[': token = punctuation(K::kLeftBracket, 1); break;
-        case ']': token = punctuation(K::kRightBracket, 1); break;
-        case '{': token = punctuation(K::kLeftBrace, 1); break;
-        case '}': token = punctuation(K::kRightBrace, 1); break;
-        case ',': token = punctuation(K::kComma, 1); break;
-        case ':': token = punctuation(K::kColon, 1); break;
-        case ';': token = punctuation(K::kSemicolon, 1); break;
-        case '+': token = punctuation(K::kPlus, 1); break;
-        case '*': token = punctuation(K::kStar, 1); break;
-        case '/': token = punctuation(K::kSlash, 1); break;
-        case '-': token = d == '>' ? punctuation(K::kArrow, 2) : punctuation(K::kMinus, 1); break;
-        case '=': token = d == '=' ? punctuation(K::kEqual, 2) : punctuation(K::kAssign, 1); break;
+        case '(':
+          token = punctuation(K::kLeftParen, 1);
+          break;
+        case ')':
+          token = punctuation(K::kRightParen, 1);
+          break;
+        case '[':
+          token = punctuation(K::kLeftBracket, 1);
+          break;
+        case ']':
+          token = punctuation(K::kRightBracket, 1);
+          break;
+        case '{':
+          token = punctuation(K::kLeftBrace, 1);
+          break;
+        case '}':
+          token = punctuation(K::kRightBrace, 1);
+          break;
+        case ',':
+          token = punctuation(K::kComma, 1);
+          break;
+        case ':':
+          token = punctuation(K::kColon, 1);
+          break;
+        case ';':
+          token = punctuation(K::kSemicolon, 1);
+          break;
+        case '+':
+          token = punctuation(K::kPlus, 1);
+          break;
+        case '*':
+          token = punctuation(K::kStar, 1);
+          break;
+        case '/':
+          token = punctuation(K::kSlash, 1);
+          break;
+        case '-':
+          token = d == '>' ? punctuation(K::kArrow, 2) : punctuation(K::kMinus, 1);
+          break;
+        case '=':
+          token = d == '=' ? punctuation(K::kEqual, 2) : punctuation(K::kAssign, 1);
+          break;
         case '<':
           token = d == '=' ? punctuation(K::kLessEqual, 2) : punctuation(K::kLess, 1);
           break;
         case '>':
           token = d == '=' ? punctuation(K::kGreaterEqual, 2) : punctuation(K::kGreater, 1);
           break;
-        case '"': token = LexString(begin); break;
+        case '"':
+          token = LexString(begin);
+          break;
         case '?':
           ++pos_;
           while (pos_ < size && IsDigit(text_[pos_])) ++pos_;

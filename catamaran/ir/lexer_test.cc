@@ -24,7 +24,8 @@ std::string Texts(std::string_view text) {
 }
 
 TEST(Lexer, CutsNamesNumbersAndSigns) {
-  EXPECT_EQ(Texts("y=a.b(x1,-2.5e-3)*[B,*T]->?0"), "y|=|a.b|(|x1|,|-|2.5e-3|)|*|[|B|,|*|T|]|->|?0|");
+  EXPECT_EQ(Texts("y=a.b(x1,-2.5e-3)*[B,*T]->?0"),
+            "y|=|a.b|(|x1|,|-|2.5e-3|)|*|[|B|,|*|T|]|->|?0|");
   EXPECT_EQ(Texts("a<=b==c!=d>=e<f"), "a|<=|b|==|c|!=|d|>=|e|<|f|");
   EXPECT_EQ(Texts("@layers.0.w %12 net[x].pure"), "layers.0.w|%12|net|[|x|]|pure|");
 }

@@ -1,8 +1,8 @@
 // Constants: attributes of ops, settings of states, arguments of builders.
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "catamaran/ir/text_parser.h"
 
@@ -11,42 +11,64 @@ namespace {
 
 AttrKind KindOf(StaticKind kind) {
   switch (kind) {
-    case StaticKind::kBool: return AttrKind::kBool;
-    case StaticKind::kInt: return AttrKind::kInt;
-    case StaticKind::kFloat: return AttrKind::kFloat;
-    case StaticKind::kString: return AttrKind::kString;
-    case StaticKind::kDType: return AttrKind::kDType;
-    case StaticKind::kInts: return AttrKind::kInts;
+    case StaticKind::kBool:
+      return AttrKind::kBool;
+    case StaticKind::kInt:
+      return AttrKind::kInt;
+    case StaticKind::kFloat:
+      return AttrKind::kFloat;
+    case StaticKind::kString:
+      return AttrKind::kString;
+    case StaticKind::kDType:
+      return AttrKind::kDType;
+    case StaticKind::kInts:
+      return AttrKind::kInts;
     case StaticKind::kFunction:
-    case StaticKind::kAny: break;
+    case StaticKind::kAny:
+      break;
   }
   return AttrKind::kAny;
 }
 
 bool Fits(StaticKind found, AttrKind wanted) {
   switch (wanted) {
-    case AttrKind::kBool: return found == StaticKind::kBool;
-    case AttrKind::kFloat: return found == StaticKind::kFloat || found == StaticKind::kInt;
+    case AttrKind::kBool:
+      return found == StaticKind::kBool;
+    case AttrKind::kFloat:
+      return found == StaticKind::kFloat || found == StaticKind::kInt;
     case AttrKind::kString:
-    case AttrKind::kWord: return found == StaticKind::kString;
-    case AttrKind::kDType: return found == StaticKind::kDType;
-    case AttrKind::kInts: return found == StaticKind::kInts;
-    case AttrKind::kInt: return found == StaticKind::kInt;
-    case AttrKind::kAny: return true;
+    case AttrKind::kWord:
+      return found == StaticKind::kString;
+    case AttrKind::kDType:
+      return found == StaticKind::kDType;
+    case AttrKind::kInts:
+      return found == StaticKind::kInts;
+    case AttrKind::kInt:
+      return found == StaticKind::kInt;
+    case AttrKind::kAny:
+      return true;
   }
   return false;
 }
 
 const char* Wanted(AttrKind kind) {
   switch (kind) {
-    case AttrKind::kBool: return "true or false";
-    case AttrKind::kFloat: return "a number";
-    case AttrKind::kString: return "a string in quotes";
-    case AttrKind::kWord: return "a word";
-    case AttrKind::kDType: return "a dtype such as f32";
-    case AttrKind::kInts: return "a list such as [B, 16]";
-    case AttrKind::kInt: return "an integer or a dimension";
-    case AttrKind::kAny: return "a constant";
+    case AttrKind::kBool:
+      return "true or false";
+    case AttrKind::kFloat:
+      return "a number";
+    case AttrKind::kString:
+      return "a string in quotes";
+    case AttrKind::kWord:
+      return "a word";
+    case AttrKind::kDType:
+      return "a dtype such as f32";
+    case AttrKind::kInts:
+      return "a list such as [B, 16]";
+    case AttrKind::kInt:
+      return "an integer or a dimension";
+    case AttrKind::kAny:
+      return "a constant";
   }
   return "a constant";
 }
@@ -148,8 +170,8 @@ Attr TextParser::ParseAttr(AttrKind kind, const std::vector<std::string>* choice
         std::string all;
         for (const std::string& c : *choices) all += (all.empty() ? "" : ", ") + c;
         std::vector<std::string_view> names(choices->begin(), choices->end());
-        FailAt(token, fmt::format("'{}' is none of {}{}", token.text, all,
-                                  DidYouMean(token.text, names)));
+        FailAt(token,
+               fmt::format("'{}' is none of {}{}", token.text, all, DidYouMean(token.text, names)));
       }
       Advance();
       return Attr::Word(std::string(token.text));
@@ -178,7 +200,8 @@ Attr TextParser::ParseAttr(AttrKind kind, const std::vector<std::string>* choice
       --brackets_;
       return Attr(std::move(list));
     }
-    case AttrKind::kAny: return ParseAnyAttr();
+    case AttrKind::kAny:
+      return ParseAnyAttr();
   }
   return {};
 }
@@ -253,8 +276,8 @@ Attr TextParser::ParseCallAttr() {
       call.named.push_back({std::string(name.text), std::move(value)});
     } else {
       if (!call.named.empty()) {
-        FailAt(cur_, fmt::format("{}: arguments without a name come before those with one",
-                                 call.name));
+        FailAt(cur_,
+               fmt::format("{}: arguments without a name come before those with one", call.name));
       }
       call.positional.push_back(ParseAnyAttr());
     }

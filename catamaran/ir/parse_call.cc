@@ -1,8 +1,8 @@
 // Calls: what a name stands for, and which argument goes where.
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "catamaran/ir/text_parser.h"
 
@@ -104,8 +104,8 @@ bool TextParser::ResolveCallee(std::string_view name, Callee* callee) {
   callee->name = name;
   if (function_ && !function_->name.empty()) {
     const std::string& self = function_->name;
-    if (name == self || (name.size() == self.size() + 5 && name.starts_with(self) &&
-                         name.ends_with(".pure"))) {
+    if (name == self ||
+        (name.size() == self.size() + 5 && name.starts_with(self) && name.ends_with(".pure"))) {
       FailAt(callee->at, fmt::format("{} calls itself; recursion is not supported", self));
     }
   }
@@ -125,8 +125,8 @@ bool TextParser::ResolveCallee(std::string_view name, Callee* callee) {
     }
     if (const Import* import = s->items->FindImport(first)) {
       if (first.size() == name.size()) {
-        FailAt(callee->at, fmt::format("{} is an import; call a function of it: {}.NAME(…)", name,
-                                       name));
+        FailAt(callee->at,
+               fmt::format("{} is an import; call a function of it: {}.NAME(…)", name, name));
       }
       std::vector<std::string_view> names;
       for (const Item& item : import->program->items.list()) {
@@ -134,9 +134,10 @@ bool TextParser::ResolveCallee(std::string_view name, Callee* callee) {
         if (auto* i = std::get_if<std::unique_ptr<Instance>>(&item)) names.push_back((*i)->name);
       }
       const std::string_view rest = name.substr(first.size() + 1);
-      FailAt(callee->at, fmt::format("the import {} has no function '{}'{}", first, rest,
-                                     DidYouMean(rest, names)),
-             "imported from " + import->path);
+      FailAt(
+          callee->at,
+          fmt::format("the import {} has no function '{}'{}", first, rest, DidYouMean(rest, names)),
+          "imported from " + import->path);
     }
   }
   callee->op = session_.ops->Find(name);
@@ -254,16 +255,16 @@ Op* TextParser::ParseCall(int num_results) {
                                     callee.op->name));
     }
     if (nested_in_) {
-      FailAt(callee.at,
-             fmt::format("{} is an effect and cannot stand in '{}'", callee.op->name, nested_in_),
-             fmt::format("yield the value out of the {} and write the effect after it",
-                         nested_in_));
+      FailAt(
+          callee.at,
+          fmt::format("{} is an effect and cannot stand in '{}'", callee.op->name, nested_in_),
+          fmt::format("yield the value out of the {} and write the effect after it", nested_in_));
     }
   }
-  if (callee.op && (callee.op->name == "call" || callee.op->name == "commit" ||
-                    callee.op->traits.terminator)) {
-    FailAt(callee.at, fmt::format("{} is part of the language and not called by name",
-                                  callee.op->name));
+  if (callee.op &&
+      (callee.op->name == "call" || callee.op->name == "commit" || callee.op->traits.terminator)) {
+    FailAt(callee.at,
+           fmt::format("{} is part of the language and not called by name", callee.op->name));
   }
   if (!Is(TokenKind::kLeftParen) || !Continues()) {
     FailAt(callee.at, fmt::format("expected '(' and the arguments of {}", callee.at.text));
@@ -281,9 +282,9 @@ Op* TextParser::ParseOpArguments(const Callee& callee, int num_results) {
   const OpDef& def = *callee.op;
   const std::vector<ArgSpec>& specs = def.args;
   const size_t count = specs.size();
-  SmallVector<Value*, 6> fixed;      // by value argument
+  SmallVector<Value*, 6> fixed;  // by value argument
   SmallVector<Value*, 6> variadic;
-  SmallVector<int, 8> slot;          // of each argument among the fixed ones, or -1
+  SmallVector<int, 8> slot;  // of each argument among the fixed ones, or -1
   SmallVector<bool, 8> given;
   int num_fixed = 0;
   for (const ArgSpec& spec : specs) {
@@ -305,7 +306,9 @@ Op* TextParser::ParseOpArguments(const Callee& callee, int num_results) {
         fixed[slot[i]] = value;
         break;
       }
-      case ArgKind::kVariadic: variadic.push_back(ParseExpr()); break;
+      case ArgKind::kVariadic:
+        variadic.push_back(ParseExpr());
+        break;
       case ArgKind::kState:
       case ArgKind::kStates:
         if (spec.kind == ArgKind::kStates && Is(TokenKind::kLeftBracket)) {
@@ -322,8 +325,9 @@ Op* TextParser::ParseOpArguments(const Callee& callee, int num_results) {
           break;
         }
         if (!Is(TokenKind::kState)) {
-          FailAt(cur_, fmt::format("{}: {} wants a state (@name), found {}", def.name, spec.name,
-                                   Describe(cur_)),
+          FailAt(cur_,
+                 fmt::format("{}: {} wants a state (@name), found {}", def.name, spec.name,
+                             Describe(cur_)),
                  Signature(def));
         }
         {
@@ -332,8 +336,8 @@ Op* TextParser::ParseOpArguments(const Callee& callee, int num_results) {
         }
         break;
       case ArgKind::kAttr:
-        attrs.push_back({spec.name,
-                         ParseAttr(spec.attr, spec.choices.empty() ? nullptr : &spec.choices)});
+        attrs.push_back(
+            {spec.name, ParseAttr(spec.attr, spec.choices.empty() ? nullptr : &spec.choices)});
         break;
     }
   };
@@ -347,8 +351,9 @@ Op* TextParser::ParseOpArguments(const Callee& callee, int num_results) {
       if (i == count && !def.traits.open_attrs) {
         std::vector<std::string_view> names;
         for (const ArgSpec& s : specs) names.push_back(s.name);
-        FailAt(name, fmt::format("{} has no argument '{}'{}", def.name, name.text,
-                                 DidYouMean(name.text, names)),
+        FailAt(name,
+               fmt::format("{} has no argument '{}'{}", def.name, name.text,
+                           DidYouMean(name.text, names)),
                Signature(def));
       }
       const bool twice = i < count ? given[i] : !FindAttr(attrs, name.text).empty();
@@ -370,20 +375,21 @@ Op* TextParser::ParseOpArguments(const Callee& callee, int num_results) {
       }
     } else {
       // Optional operands are given by name only.
-      while (position < count &&
-             (specs[position].kind == ArgKind::kOptional ||
-              (specs[position].kind == ArgKind::kStates && !Is(TokenKind::kState) &&
-               !Is(TokenKind::kLeftBracket)) ||
-              (given[position] && specs[position].kind != ArgKind::kVariadic &&
-               specs[position].kind != ArgKind::kStates))) {
+      while (position < count && (specs[position].kind == ArgKind::kOptional ||
+                                  (specs[position].kind == ArgKind::kStates &&
+                                   !Is(TokenKind::kState) && !Is(TokenKind::kLeftBracket)) ||
+                                  (given[position] && specs[position].kind != ArgKind::kVariadic &&
+                                   specs[position].kind != ArgKind::kStates))) {
         ++position;
       }
       if (position >= count) {
-        const size_t most = static_cast<size_t>(
-            std::count_if(specs.begin(), specs.end(),
-                          [](const ArgSpec& s) { return s.kind != ArgKind::kOptional; }));
-        FailAt(cur_, fmt::format("{} takes at most {} argument{} without a name", def.name, most,
-                                 most == 1 ? "" : "s"),
+        const size_t most =
+            static_cast<size_t>(std::count_if(specs.begin(), specs.end(), [](const ArgSpec& s) {
+              return s.kind != ArgKind::kOptional;
+            }));
+        FailAt(cur_,
+               fmt::format("{} takes at most {} argument{} without a name", def.name, most,
+                           most == 1 ? "" : "s"),
                Signature(def));
       }
       const bool whole_list =
@@ -463,8 +469,9 @@ Op* TextParser::ParseFunctionArguments(Callee& callee, int num_results) {
       if (i == count) {
         std::vector<std::string_view> names;
         for (size_t j = 0; j < count; ++j) names.push_back(name_of(j));
-        FailAt(name, fmt::format("{} has no argument '{}'{}", callee.name, name.text,
-                                 DidYouMean(name.text, names)),
+        FailAt(name,
+               fmt::format("{} has no argument '{}'{}", callee.name, name.text,
+                           DidYouMean(name.text, names)),
                Signature(callee.name, f));
       }
       if (given[i]) {
@@ -478,9 +485,10 @@ Op* TextParser::ParseFunctionArguments(Callee& callee, int num_results) {
       // Static arguments have names, so that a call reads the same wherever they were declared.
       while (position < count && (given[position] || f.order[position])) ++position;
       if (position >= count) {
-        FailAt(cur_, fmt::format("{} takes {} value{}{}", callee.name, f.num_params(),
-                                 f.num_params() == 1 ? "" : "s",
-                                 f.statics.empty() ? "" : "; static arguments are given by name"),
+        FailAt(cur_,
+               fmt::format("{} takes {} value{}{}", callee.name, f.num_params(),
+                           f.num_params() == 1 ? "" : "s",
+                           f.statics.empty() ? "" : "; static arguments are given by name"),
                Signature(callee.name, f));
       }
       read(position);
@@ -494,15 +502,14 @@ Op* TextParser::ParseFunctionArguments(Callee& callee, int num_results) {
     FailAt(callee.at, fmt::format("{}: the argument {} is missing", callee.name, name_of(i)),
            Signature(callee.name, f));
   }
-  const int yields =
-      f.results_declared ? static_cast<int>(f.results.size())
-      : session_.diagnostics.empty() && f.body().terminator()
-          ? f.body().terminator()->num_operands()
-          : num_results;
+  const int yields = f.results_declared ? static_cast<int>(f.results.size())
+                     : session_.diagnostics.empty() && f.body().terminator()
+                         ? f.body().terminator()->num_operands()
+                         : num_results;
   if (num_results > 0 && yields != num_results) {
-    FailAt(callee.at, fmt::format("{} returns {} value{}; {} {} wanted here", callee.name, yields,
-                                  yields == 1 ? "" : "s", num_results,
-                                  num_results == 1 ? "is" : "are"),
+    FailAt(callee.at,
+           fmt::format("{} returns {} value{}; {} {} wanted here", callee.name, yields,
+                       yields == 1 ? "" : "s", num_results, num_results == 1 ? "is" : "are"),
            fmt::format("defined at {}", Where(f.at)));
   }
   Op* op = Emit(session_.ops->Get("call"), callee.at, operands, num_results);
@@ -524,8 +531,8 @@ Op* TextParser::ParseOpaqueArguments(Callee& callee, int num_results) {
         FailAt(name, fmt::format("{}: the argument {} is given twice", callee.name, name.text));
       }
       if (Is(TokenKind::kName) && values_.Find(cur_.text) && !FindStatic(cur_.text)) {
-        FailAt(name, fmt::format("{}: values are given by position, constants by name",
-                                 callee.name));
+        FailAt(name,
+               fmt::format("{}: values are given by position, constants by name", callee.name));
       }
       Attr value = ParseAnyAttr();
       attrs.push_back({std::string(name.text), std::move(value)});
@@ -536,8 +543,8 @@ Op* TextParser::ParseOpaqueArguments(Callee& callee, int num_results) {
   }
   Expect(TokenKind::kRightParen, fmt::format("',' or ')' in the arguments of {}", callee.name));
   --brackets_;
-  Op* op = Emit(session_.ops->Get("call"), callee.at, {operands.data(), operands.size()},
-                num_results);
+  Op* op =
+      Emit(session_.ops->Get("call"), callee.at, {operands.data(), operands.size()}, num_results);
   op->callee = std::move(callee.name);
   op->attrs = std::move(attrs);
   return op;

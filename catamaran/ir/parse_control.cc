@@ -116,13 +116,13 @@ Op* TextParser::ParseFor() {
   const Token at = cur_;
   Advance();
   const Token counter = cur_;
-  if (!AtTarget()) FailAt(cur_, fmt::format("expected the counter of for, found {}",
-                                            Describe(cur_)));
+  if (!AtTarget())
+    FailAt(cur_, fmt::format("expected the counter of for, found {}", Describe(cur_)));
   Advance();
   Expect(TokenKind::kIn, "'in' after the counter of for");
   const Token range = cur_;
-  if (!IsWord("range")) FailAt(cur_, fmt::format("expected range(n) or range(begin, end), found {}",
-                                                 Describe(cur_)));
+  if (!IsWord("range"))
+    FailAt(cur_, fmt::format("expected range(n) or range(begin, end), found {}", Describe(cur_)));
   Advance();
   Expect(TokenKind::kLeftParen, "'(' after range");
   ++brackets_;
@@ -217,8 +217,8 @@ Op* TextParser::ParseWhile() {
   }
   values_.Pop();
   if (cur_.text.data() != with) {
-    FailAt(cur_, fmt::format("expected 'with' after the condition of while, found {}",
-                             Describe(cur_)));
+    FailAt(cur_,
+           fmt::format("expected 'with' after the condition of while, found {}", Describe(cur_)));
   }
   Restore(body_begin);
   values_.Push();

@@ -8,19 +8,44 @@ namespace catamaran::text {
 
 const char* InfixOp(TokenKind kind, int* precedence) {
   switch (kind) {
-    case TokenKind::kOr: *precedence = 1; return "logical_or";
-    case TokenKind::kAnd: *precedence = 2; return "logical_and";
-    case TokenKind::kLess: *precedence = 4; return "less";
-    case TokenKind::kLessEqual: *precedence = 4; return "less_equal";
-    case TokenKind::kGreater: *precedence = 4; return "greater";
-    case TokenKind::kGreaterEqual: *precedence = 4; return "greater_equal";
-    case TokenKind::kEqual: *precedence = 4; return "equal";
-    case TokenKind::kNotEqual: *precedence = 4; return "not_equal";
-    case TokenKind::kPlus: *precedence = 5; return "add";
-    case TokenKind::kMinus: *precedence = 5; return "sub";
-    case TokenKind::kStar: *precedence = 6; return "mul";
-    case TokenKind::kSlash: *precedence = 6; return "div";
-    default: return nullptr;
+    case TokenKind::kOr:
+      *precedence = 1;
+      return "logical_or";
+    case TokenKind::kAnd:
+      *precedence = 2;
+      return "logical_and";
+    case TokenKind::kLess:
+      *precedence = 4;
+      return "less";
+    case TokenKind::kLessEqual:
+      *precedence = 4;
+      return "less_equal";
+    case TokenKind::kGreater:
+      *precedence = 4;
+      return "greater";
+    case TokenKind::kGreaterEqual:
+      *precedence = 4;
+      return "greater_equal";
+    case TokenKind::kEqual:
+      *precedence = 4;
+      return "equal";
+    case TokenKind::kNotEqual:
+      *precedence = 4;
+      return "not_equal";
+    case TokenKind::kPlus:
+      *precedence = 5;
+      return "add";
+    case TokenKind::kMinus:
+      *precedence = 5;
+      return "sub";
+    case TokenKind::kStar:
+      *precedence = 6;
+      return "mul";
+    case TokenKind::kSlash:
+      *precedence = 6;
+      return "div";
+    default:
+      return nullptr;
   }
 }
 
@@ -95,9 +120,10 @@ Value* TextParser::Literal(const Token& at, Attr value) {
 
 Value* TextParser::SingleResult(Op* op, const Token& at) {
   if (op->num_results() == 1) return op->result();
-  FailAt(at, fmt::format("{} yields {}, and one value is wanted here", at.text,
-                         op->num_results() == 0 ? std::string("no value")
-                                                : fmt::format("{} values", op->num_results())),
+  FailAt(at,
+         fmt::format("{} yields {}, and one value is wanted here", at.text,
+                     op->num_results() == 0 ? std::string("no value")
+                                            : fmt::format("{} values", op->num_results())),
          op->num_results() > 1 ? fmt::format("take them first: a, b = {} …", at.text) : "");
 }
 
@@ -116,14 +142,16 @@ Value* TextParser::ParsePrimary() {
     case TokenKind::kFalse:
       Advance();
       return Literal(token, Attr(token.Is(TokenKind::kTrue)));
-    case TokenKind::kState: return ReadState(token);
+    case TokenKind::kState:
+      return ReadState(token);
     case TokenKind::kName:
       if ((next_.Is(TokenKind::kLeftParen) || next_.Is(TokenKind::kLeftBracket)) &&
           (brackets_ > 0 || !next_.newline_before)) {
         return SingleResult(ParseCall(1), token);
       }
       return ParseNameValue();
-    case TokenKind::kTemp: return ParseNameValue();
+    case TokenKind::kTemp:
+      return ParseNameValue();
     case TokenKind::kLeftParen: {
       Nesting nesting(*this);
       Advance();
@@ -133,9 +161,12 @@ Value* TextParser::ParsePrimary() {
       --brackets_;
       return value;
     }
-    case TokenKind::kIf: return SingleResult(ParseIf(), token);
-    case TokenKind::kFor: return SingleResult(ParseFor(), token);
-    case TokenKind::kWhile: return SingleResult(ParseWhile(), token);
+    case TokenKind::kIf:
+      return SingleResult(ParseIf(), token);
+    case TokenKind::kFor:
+      return SingleResult(ParseFor(), token);
+    case TokenKind::kWhile:
+      return SingleResult(ParseWhile(), token);
     case TokenKind::kString:
       FailAt(token, "a string is no value; it may stand only as an argument of an op");
     default:
@@ -232,7 +263,8 @@ std::string TextParser::StatePath(const Token& at) {
                        WhereLine(*line));
   }
   const std::vector<std::string_view> names(spelled.begin(), spelled.end());
-  FailAt(at, fmt::format("unknown state '@{}'{}", path, DidYouMean(fmt::format("@{}", path), names)),
+  FailAt(at,
+         fmt::format("unknown state '@{}'{}", path, DidYouMean(fmt::format("@{}", path), names)),
          note);
 }
 
@@ -242,11 +274,11 @@ Value* TextParser::ReadState(const Token& at) {
     const StateDecl* state = s->items->FindState(path);
     if (!state) continue;
     if (state->kind == StateKind::kTable || state->kind == StateKind::kChannel) {
-      FailAt(at,
-             fmt::format("the {} @{} cannot be read as a value{}", StateKindName(state->kind), path,
-                         state->kind == StateKind::kTable ? "; use lookup(@" + path + ", ids)"
-                                                          : ""),
-             "declared at " + Where(state->at));
+      FailAt(
+          at,
+          fmt::format("the {} @{} cannot be read as a value{}", StateKindName(state->kind), path,
+                      state->kind == StateKind::kTable ? "; use lookup(@" + path + ", ids)" : ""),
+          "declared at " + Where(state->at));
     }
     break;
   }

@@ -9,8 +9,8 @@ namespace catamaran::text {
 std::string TextParser::ParseFunctionName() {
   if (!Is(TokenKind::kName)) {
     if (!(scope_->builder && Is(TokenKind::kLeftParen))) {
-      FailAt(cur_, fmt::format("expected the function's name after 'fn', found {}",
-                               Describe(cur_)));
+      FailAt(cur_,
+             fmt::format("expected the function's name after 'fn', found {}", Describe(cur_)));
     }
     return "";
   }
@@ -114,8 +114,8 @@ void TextParser::ParseParameters() {
       function_->arg_locations.push_back(At(name));
       if (name.text != "_") values_.Set(name.text, {value, name.line, true});
       if (Is(TokenKind::kAssign)) {
-        FailAt(at, fmt::format("only static parameters have defaults: {}: static int = 1",
-                               name.text));
+        FailAt(at,
+               fmt::format("only static parameters have defaults: {}: static int = 1", name.text));
       }
     }
     if (!Accept(TokenKind::kComma)) break;
@@ -170,9 +170,9 @@ void TextParser::ParseResults() {
 void TextParser::FinishFunction(const Token& name, const Token& end) {
   if (!terminated_) {
     if (function_->results_declared && !function_->results.empty()) {
-      FailAt(name, fmt::format("the function {} promises {} and ends without return",
-                               function_->name,
-                               function_->results.size() == 1 ? "a result" : "results"));
+      FailAt(name,
+             fmt::format("the function {} promises {} and ends without return", function_->name,
+                         function_->results.size() == 1 ? "a result" : "results"));
     }
     Emit(session_.ops->Get("return"), end, {}, 0);
   }
@@ -220,8 +220,9 @@ void TextParser::ParseStatement() {
   const bool assigns = next_.Is(TokenKind::kAssign) || next_.Is(TokenKind::kComma);
   if (in_commit_) {
     if (assigns || !Is(TokenKind::kName)) {
-      FailAt(cur_, "a commit region holds only effects: guard, write, update, push, observe, "
-                   "send",
+      FailAt(cur_,
+             "a commit region holds only effects: guard, write, update, push, observe, "
+             "send",
              "compute values before 'commit {'");
     }
     return ParseCallStatement();
@@ -246,10 +247,10 @@ void TextParser::ParseStatement() {
     case TokenKind::kWhile: {
       Op* op = Is(TokenKind::kIf) ? ParseIf() : Is(TokenKind::kFor) ? ParseFor() : ParseWhile();
       if (op->num_results() > 0) {
-        FailAt(begin, fmt::format("this {} yields {} that no name takes", begin.text,
-                                  op->num_results() == 1 ? "a value"
-                                                         : fmt::format("{} values",
-                                                                       op->num_results())),
+        FailAt(begin,
+               fmt::format("this {} yields {} that no name takes", begin.text,
+                           op->num_results() == 1 ? "a value"
+                                                  : fmt::format("{} values", op->num_results())),
                "write: y = " + std::string(begin.text) + " …");
       }
       return ExpectStatementEnd("'}'");
@@ -260,7 +261,8 @@ void TextParser::ParseStatement() {
         return ParseCallStatement();
       }
       break;
-    default: break;
+    default:
+      break;
   }
   if (Is(TokenKind::kName) && next_.Is(TokenKind::kColon)) {
     FailAt(begin, "values are written without a type: name = expression");
@@ -329,9 +331,9 @@ void TextParser::ParseAssignment() {
                                targets.size(), Describe(at)));
       }
       if (op->num_results() != static_cast<int>(targets.size())) {
-        FailAt(at, fmt::format("{} yields {} value{}; {} names take them", at.text,
-                               op->num_results(), op->num_results() == 1 ? "" : "s",
-                               targets.size()));
+        FailAt(at,
+               fmt::format("{} yields {} value{}; {} names take them", at.text, op->num_results(),
+                           op->num_results() == 1 ? "" : "s", targets.size()));
       }
       for (size_t i = 0; i < targets.size(); ++i) {
         op->result(static_cast<int>(i))->name = name_of(targets[i]);
@@ -405,10 +407,9 @@ void TextParser::ParseTerminator(const char* op_name) {
   yielded_ = static_cast<int>(values.size());
   Emit(session_.ops->Get(op_name), at, {values.data(), values.size()}, 0);
   if (!nested_in_ && function_->results_declared && function_->results.size() != values.size()) {
-    Diagnostic& d =
-        Report(at, fmt::format("the function {} returns {} value{} here and declares {}",
-                               function_->name, values.size(), values.size() == 1 ? "" : "s",
-                               function_->results.size()));
+    Diagnostic& d = Report(
+        at, fmt::format("the function {} returns {} value{} here and declares {}", function_->name,
+                        values.size(), values.size() == 1 ? "" : "s", function_->results.size()));
     d.notes.push_back({"", "declared at " + WhereLine(function_name_.line)});
   }
 }

@@ -1,8 +1,8 @@
 // What stands at the top of a program or in a builder: state, instances, builders, imports.
 
-#include <filesystem>
-
 #include <fmt/format.h>
+
+#include <filesystem>
 
 #include "catamaran/ir/text_parser.h"
 
@@ -10,9 +10,9 @@ namespace catamaran::text {
 namespace {
 
 std::optional<StaticKind> ParseStaticKind(std::string_view word) {
-  for (StaticKind kind : {StaticKind::kBool, StaticKind::kInt, StaticKind::kFloat,
-                          StaticKind::kString, StaticKind::kDType, StaticKind::kFunction,
-                          StaticKind::kInts, StaticKind::kAny}) {
+  for (StaticKind kind :
+       {StaticKind::kBool, StaticKind::kInt, StaticKind::kFloat, StaticKind::kString,
+        StaticKind::kDType, StaticKind::kFunction, StaticKind::kInts, StaticKind::kAny}) {
     if (StaticKindName(kind) == word) return kind;
   }
   return std::nullopt;
@@ -35,8 +35,7 @@ Program TextParser::ParseProgram() {
   try {
     try {
       if (!IsWord("program")) {
-        FailAt(cur_, fmt::format("a program begins with 'program NAME', found {}",
-                                 Describe(cur_)));
+        FailAt(cur_, fmt::format("a program begins with 'program NAME', found {}", Describe(cur_)));
       }
       Advance();
       const Token name = Expect(TokenKind::kName, "the program's name after 'program'");
@@ -82,28 +81,28 @@ void TextParser::ParseItem(ItemScope& scope) {
         if (cur_.text == StateKindName(kind)) return ParseState(scope, kind);
       }
       std::vector<std::string_view> words{"param", "table", "var", "channel"};
-      FailAt(cur_, fmt::format("'{}' is no kind of state{}", cur_.text,
-                               DidYouMean(cur_.text, words)),
+      FailAt(cur_,
+             fmt::format("'{}' is no kind of state{}", cur_.text, DidYouMean(cur_.text, words)),
              "state is a param, var, table or channel");
     }
     if (next_.Is(TokenKind::kAssign)) return ParseInstance(scope);
     if (cur_.text == "builder" && next_.Is(TokenKind::kName)) return ParseBuilder(scope);
     if (cur_.text == "import" && next_.Is(TokenKind::kName)) return ParseImport(scope);
-    std::vector<std::string_view> words{"param", "table",   "var",    "channel",
+    std::vector<std::string_view> words{"param", "table",   "var",   "channel",
                                         "fn",    "builder", "import"};
-    FailAt(cur_, fmt::format("expected an item, found {}{}", Describe(cur_),
-                             DidYouMean(cur_.text, words)),
-           "an item is a state (param, var, table, channel), a function (fn), an instance "
-           "(name = builder(…)), a builder or an import");
+    FailAt(
+        cur_,
+        fmt::format("expected an item, found {}{}", Describe(cur_), DidYouMean(cur_.text, words)),
+        "an item is a state (param, var, table, channel), a function (fn), an instance "
+        "(name = builder(…)), a builder or an import");
   }
   FailAt(cur_, fmt::format("expected an item, found {}", Describe(cur_)));
 }
 
 void TextParser::CheckNewName(const ItemScope& scope, const Token& at, const std::string& name) {
   if (std::optional<Location> where = scope.items->WhereDeclared(name)) {
-    FailAt(at, fmt::format("{} is already defined at {}", name.empty() ? "the builder's function"
-                                                                       : name,
-                           Where(*where)));
+    FailAt(at, fmt::format("{} is already defined at {}",
+                           name.empty() ? "the builder's function" : name, Where(*where)));
   }
   if (name == "op") FailAt(at, "op is not a name: op.NAME stands for the op of that name");
 }
@@ -117,8 +116,8 @@ void TextParser::ParseState(ItemScope& scope, StateKind kind) {
   state.name = name.text;
   state.at = At(name);
   if (StateDecl* other = scope.items->FindState(state.name)) {
-    FailAt(name, fmt::format("the state @{} is already declared at {}", state.name,
-                             Where(other->at)));
+    FailAt(name,
+           fmt::format("the state @{} is already declared at {}", state.name, Where(other->at)));
   }
   try {
     Expect(TokenKind::kColon, fmt::format("':' and the type of @{}", state.name));
@@ -222,8 +221,8 @@ AttrCall TextParser::ParseBuilderCall() {
       note = fmt::format("it is defined later, at {}; a program reads from top to bottom",
                          WhereLine(*line));
     }
-    FailAt(name,
-           fmt::format("unknown builder '{}'{}", name.text, DidYouMean(name.text, names)), note);
+    FailAt(name, fmt::format("unknown builder '{}'{}", name.text, DidYouMean(name.text, names)),
+           note);
   }
 
   AttrCall call;
@@ -245,8 +244,9 @@ AttrCall TextParser::ParseBuilderCall() {
       if (i == params->size()) {
         std::vector<std::string_view> names;
         for (const StaticParam& p : *params) names.push_back(p.name);
-        FailAt(arg, fmt::format("{} has no argument '{}'{}", call.name, arg.text,
-                                DidYouMean(arg.text, names)),
+        FailAt(arg,
+               fmt::format("{} has no argument '{}'{}", call.name, arg.text,
+                           DidYouMean(arg.text, names)),
                signature);
       }
       if (given[i]) {
@@ -261,8 +261,8 @@ AttrCall TextParser::ParseBuilderCall() {
     } else {
       const size_t i = call.positional.size();
       if (!call.named.empty()) {
-        FailAt(cur_, fmt::format("{}: arguments without a name come before those with one",
-                                 call.name),
+        FailAt(cur_,
+               fmt::format("{}: arguments without a name come before those with one", call.name),
                signature);
       }
       if (i >= params->size()) {
@@ -295,8 +295,8 @@ StaticParam TextParser::ParseStaticParam(const Token& name) {
   if (!parsed) {
     std::vector<std::string_view> kinds{"bool",  "int",      "float", "string",
                                         "dtype", "function", "ints",  "any"};
-    FailAt(kind, fmt::format("'{}' is no kind of constant{}", kind.text,
-                             DidYouMean(kind.text, kinds)),
+    FailAt(kind,
+           fmt::format("'{}' is no kind of constant{}", kind.text, DidYouMean(kind.text, kinds)),
            "kinds: bool, int, float, string, dtype, function, ints, any");
   }
   param.kind = *parsed;

@@ -1,10 +1,10 @@
 // Types, dimensions, numbers and strings.
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
-
-#include <fmt/format.h>
 
 #include "catamaran/ir/text_parser.h"
 
@@ -216,8 +216,8 @@ Dim TextParser::ParseDimAtom(DimPlace place) {
       Advance();
       return DimName(token, place);
     default:
-      FailAt(token, fmt::format("expected a dimension (an integer or a name), found {}",
-                                Describe(token)));
+      FailAt(token,
+             fmt::format("expected a dimension (an integer or a name), found {}", Describe(token)));
   }
 }
 
@@ -272,11 +272,11 @@ Dim TextParser::DimName(const Token& token, DimPlace place) {
       for (const StaticParam& p : function_->statics) names.push_back(p.name);
     }
     if (values_.Find(token.text)) {
-      FailAt(token, fmt::format("'{}' is a value; a dimension or constant is wanted here",
-                                token.text));
+      FailAt(token,
+             fmt::format("'{}' is a value; a dimension or constant is wanted here", token.text));
     }
-    FailAt(token, fmt::format("unknown dimension '{}'{}", token.text,
-                              DidYouMean(token.text, names)),
+    FailAt(token,
+           fmt::format("unknown dimension '{}'{}", token.text, DidYouMean(token.text, names)),
            "dimensions are named by the types of the parameters and by static ints");
   }
   return Dim::Name(token.text);

@@ -124,7 +124,8 @@ TEST(Parser, AnonymousDimensionsAreFresh) {
 }
 
 TEST(Parser, ForCarriesValues) {
-  Body b("h, n = for i in range(B) with (h = x, s = 0) { t = h + x\n yield t, s + i }\nreturn h, n");
+  Body b(
+      "h, n = for i in range(B) with (h = x, s = 0) { t = h + x\n yield t, s + i }\nreturn h, n");
   EXPECT_EQ(OpNames(b.f.body()), "constant dim constant for return");
   const Op& op = *b.f.body().last()->prev();
   EXPECT_EQ(op.num_operands(), 4);
@@ -172,7 +173,8 @@ TEST(Parser, StaticArgumentsOfACallAreAttributes) {
   Program p = ParseSample(
       "program p\n"
       "fn net(x: f32[B], training: static bool = false, n: static int) { return x }\n"
-      "fn f(x: f32[B]) { return net(x, n=B), net[n=2](x, training=true), net(n=3, x, training=false) }\n");
+      "fn f(x: f32[B]) { return net(x, n=B), net[n=2](x, training=true), net(n=3, x, "
+      "training=false) }\n");
   const Op* call = p.Functions()[1]->body().first();
   EXPECT_EQ(call->attrs.size(), 1u);
   EXPECT_EQ(call->attr("n").ToString(), "B");
@@ -205,8 +207,9 @@ TEST(Parser, WhileConditionsSeeTheCarriedValues) {
 
 TEST(Parser, ImportsAreReadRelativeToTheirFile) {
   std::map<std::string, std::string> files{
-      {"models/net.ctm", "program net\nimport deep \"sub/deep.ctm\"\nfn infer(x: f32[B]) { return "
-                         "deep.twice(x) }\n"},
+      {"models/net.ctm",
+       "program net\nimport deep \"sub/deep.ctm\"\nfn infer(x: f32[B]) { return "
+       "deep.twice(x) }\n"},
       {"models/sub/deep.ctm",
        "program deep\nparam @w : f32[]\nfn twice(x: f32[B]) { return x * 2.0 * @w }\n"}};
   ParseOptions options;

@@ -16,10 +16,10 @@ struct Infix {
   int precedence;
 };
 constexpr Infix kInfix[] = {
-    {"logical_or", "or", 1}, {"logical_and", "and", 2},   {"less", "<", 4},
-    {"less_equal", "<=", 4}, {"greater", ">", 4},         {"greater_equal", ">=", 4},
-    {"equal", "==", 4},      {"not_equal", "!=", 4},      {"add", "+", 5},
-    {"sub", "-", 5},         {"mul", "*", 6},             {"div", "/", 6},
+    {"logical_or", "or", 1}, {"logical_and", "and", 2}, {"less", "<", 4},
+    {"less_equal", "<=", 4}, {"greater", ">", 4},       {"greater_equal", ">=", 4},
+    {"equal", "==", 4},      {"not_equal", "!=", 4},    {"add", "+", 5},
+    {"sub", "-", 5},         {"mul", "*", 6},           {"div", "/", 6},
 };
 
 }  // namespace

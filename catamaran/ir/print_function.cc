@@ -1,8 +1,8 @@
 #include "catamaran/ir/print_function.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "catamaran/ir/lexer.h"
 
@@ -14,7 +14,8 @@ constexpr size_t kLongestInline = 200;
 constexpr int kDeepestInline = 40;
 
 bool StartsInside(const Op* user, const Op* parent) {
-  for (const Block* b = user->parent(); b; b = b->parent_op() ? b->parent_op()->parent() : nullptr) {
+  for (const Block* b = user->parent(); b;
+       b = b->parent_op() ? b->parent_op()->parent() : nullptr) {
     if (b->parent_op() == parent) return true;
   }
   return false;
@@ -387,8 +388,8 @@ void FunctionPrinter::PrintWhile(const Op& op, const std::string& targets, int i
   PushScope();
   std::vector<std::string> names;
   for (int i = 0; i < body.num_args(); ++i) {
-    const Value& v = body.arg(i)->name.empty() && !body.arg(i)->has_uses() ? *test.arg(i)
-                                                                          : *body.arg(i);
+    const Value& v =
+        body.arg(i)->name.empty() && !body.arg(i)->has_uses() ? *test.arg(i) : *body.arg(i);
     names.push_back(ArgumentName(v, &op));
   }
   const std::string with = Arguments(op, names, 0);

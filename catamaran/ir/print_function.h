@@ -29,8 +29,7 @@ struct PrintScope {
 };
 
 // Appends `line` and a newline, broken at commas and operators where it is too long.
-void AppendLine(std::string& out, int indent, std::string_view line,
-                std::string_view comment = {});
+void AppendLine(std::string& out, int indent, std::string_view line, std::string_view comment = {});
 
 class FunctionPrinter {
  public:
@@ -104,9 +103,9 @@ class FunctionPrinter {
   std::string& out_;
 
   std::unordered_map<const Value*, std::string> names_;
-  std::unordered_map<const Value*, Expr> claimed_;        // to be swallowed by the next Render
-  std::unordered_map<const Value*, size_t> pending_;      // position in its block's stack
-  std::unordered_map<std::string, const Value*> taken_;   // null: dimensions and statics
+  std::unordered_map<const Value*, Expr> claimed_;         // to be swallowed by the next Render
+  std::unordered_map<const Value*, size_t> pending_;       // position in its block's stack
+  std::unordered_map<std::string, const Value*> taken_;    // null: dimensions and statics
   std::vector<std::pair<std::string, const Value*>> log_;  // what names stood for before
   std::vector<bool> log_had_;
   std::vector<size_t> marks_;
@@ -115,9 +114,9 @@ class FunctionPrinter {
 
 // Where the values of an op stand in its text: by position, then those with names.
 struct ArgumentText {
-  std::string name;       // empty: by position
-  int operand = -1;       // or
-  std::string constant;   // what to print
+  std::string name;      // empty: by position
+  int operand = -1;      // or
+  std::string constant;  // what to print
 };
 std::vector<ArgumentText> ArgumentTexts(const Op& op);
 

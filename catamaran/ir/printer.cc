@@ -26,11 +26,10 @@ bool MayBreakBefore(std::string_view line, size_t space) {
 }
 
 void AppendState(std::string& out, int indent, const StateDecl& state) {
-  std::string text =
-      fmt::format("{} @{} : ", StateKindName(state.kind), state.name);
+  std::string text = fmt::format("{} @{} : ", StateKindName(state.kind), state.name);
   if (state.kind == StateKind::kTable) text += "u64 -> ";
-  text += state.kind == StateKind::kChannel ? state.type.element().ToString()
-                                            : state.type.ToString();
+  text +=
+      state.kind == StateKind::kChannel ? state.type.element().ToString() : state.type.ToString();
   if (!state.init.empty()) text += " = " + state.init.ToString();
   if (state.settings.empty()) return AppendLine(out, indent, text);
   if (state.settings.size() == 1) {

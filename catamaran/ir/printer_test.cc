@@ -21,8 +21,8 @@ std::string RoundTrip(std::string_view text) {
   return printed;
 }
 
-std::string Body(const std::string& body, const std::string& header =
-                                              "fn f(x: f32[B], y: f32[B], c: bool[])") {
+std::string Body(const std::string& body,
+                 const std::string& header = "fn f(x: f32[B], y: f32[B], c: bool[])") {
   const std::string printed =
       RoundTrip("program p\nparam @w : f32[3]\n" + header + " {\n" + body + "\n}\n");
   const size_t begin = printed.find("{\n") + 2;
@@ -104,6 +104,16 @@ TEST(Printer, LongLinesWrapAtCommas) {
        begin = end + 1) {
     EXPECT_LE(end - begin, 100u);
   }
+}
+
+TEST(Printer, NamesOfSpecialisationsAreNotBroken) {
+  std::string name = "net[a=1";
+  for (char c = 'b'; c < 'z'; ++c) name += std::string(", ") + c + "c=1";
+  name += "]";
+  const std::string printed =
+      RoundTrip("program p\nfn " + name + "(x: f32[B]) { return x }\nfn f(x: f32[B]) { return " +
+                name + "(x) + relu(x) }\n");
+  EXPECT_NE(printed.find("return " + name + "(x)"), std::string::npos) << printed;
 }
 
 TEST(Printer, NamesThatClashGetNumbers) {

@@ -101,8 +101,9 @@ TEST(TextError, RecursionAndUseBeforeDefinition) {
   EXPECT_EQ(InFunction("  return f(x, ids)"), "5: f calls itself; recursion is not supported\n");
   EXPECT_EQ(InFunction("  return f.pure(x, ids)"),
             "5: f calls itself; recursion is not supported\n");
-  const std::string text = "program p\nfn a(x: f32[B]) {\n  return b(x)\n}\n"
-                           "fn b(x: f32[B]) { return x }\n";
+  const std::string text =
+      "program p\nfn a(x: f32[B]) {\n  return b(x)\n}\n"
+      "fn b(x: f32[B]) { return x }\n";
   EXPECT_EQ(ErrorOf(text),
             "e.ctm:3: b is used before it is defined\n"
             "    3 |   return b(x)\n"
@@ -138,8 +139,7 @@ TEST(TextError, ConstantsAndValuesAreToldApart) {
             "5: 'x' is a value; true or false is wanted here\n");
   EXPECT_EQ(InFunction("  return lookup(@t, ids, pool=sun)"),
             "5: 'sun' is none of none, sum, mean, sqrt; did you mean sum?\n");
-  EXPECT_EQ(InFunction("  return cast(x, f23)"),
-            "5: expected a dtype such as f32, found 'f23'\n");
+  EXPECT_EQ(InFunction("  return cast(x, f23)"), "5: expected a dtype such as f32, found 'f23'\n");
   EXPECT_EQ(InFunction("  return relu(@t)"),
             "5: the table @t cannot be read as a value; use lookup(@t, ids)\n");
   EXPECT_EQ(InFunction("  return w + x"), "5: unknown value 'w'; did you mean @w?\n");
@@ -202,10 +202,9 @@ TEST(TextError, DeepNestingIsRefusedNotOverflowed) {
 }
 
 TEST(TextError, ImportsThatFailSayWhy) {
-  std::map<std::string, std::string> files{
-      {"a.ctm", "program a\nimport b \"b.ctm\"\n"},
-      {"b.ctm", "program b\nimport a \"./a.ctm\"\n"},
-      {"bad.ctm", "program bad\nfn f() { return zz }\n"}};
+  std::map<std::string, std::string> files{{"a.ctm", "program a\nimport b \"b.ctm\"\n"},
+                                           {"b.ctm", "program b\nimport a \"./a.ctm\"\n"},
+                                           {"bad.ctm", "program bad\nfn f() { return zz }\n"}};
   ParseOptions options;
   options.load_import = [&](const std::string& path) -> std::optional<std::string> {
     auto it = files.find(path);

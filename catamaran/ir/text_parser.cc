@@ -2,9 +2,9 @@
 
 #include "catamaran/ir/text_parser.h"
 
-#include <utility>
-
 #include <fmt/format.h>
+
+#include <utility>
 
 #include "catamaran/base/suggest.h"
 
@@ -106,13 +106,11 @@ void TextParser::ExpectStatementEnd(std::string_view after) {
     }
     return;
   }
-  FailAt(cur_, fmt::format("expected the end of the line after {}, found {}", after,
-                           Describe(cur_)));
+  FailAt(cur_,
+         fmt::format("expected the end of the line after {}, found {}", after, Describe(cur_)));
 }
 
-Location TextParser::At(const Token& token) const {
-  return {file_, token.line, token.column, 0};
-}
+Location TextParser::At(const Token& token) const { return {file_, token.line, token.column, 0}; }
 
 Diagnostic& TextParser::Report(const Token& token, std::string message) {
   Location at = At(token);
@@ -235,8 +233,9 @@ Program Parse(std::string_view text, std::string_view file_name, std::shared_ptr
     Fail("{}: the text has {} bytes; a program has at most {}", file_name, text.size(),
          kMaxProgramText);
   }
-  text::Session session{std::move(ops), &builders, &options, std::make_shared<SourceTable>(), {},
-                        {std::string(file_name)}};
+  text::Session session{
+      std::move(ops),          &builders, &options, std::make_shared<SourceTable>(), {},
+      {std::string(file_name)}};
   const uint32_t file = session.sources->AddFile(file_name, text);
   // Tokens point into the table's copy, which stays.
   text::TextParser parser(session, session.sources->file_text(file), file, 0);

@@ -61,12 +61,18 @@ class RandomFunction {
 
   Attr Number() {
     switch (Int(0, 5)) {
-      case 0: return Attr(Int(-5, 5));
-      case 1: return Attr(Int(-1000, 1000) / 8.0);
-      case 2: return Attr(Chance(50));
-      case 3: return Attr(Chance(50) ? INFINITY : -INFINITY);
-      case 4: return Attr::Word("training");
-      default: return Attr(1e-30 * Int(-9, 9));
+      case 0:
+        return Attr(Int(-5, 5));
+      case 1:
+        return Attr(Int(-1000, 1000) / 8.0);
+      case 2:
+        return Attr(Chance(50));
+      case 3:
+        return Attr(Chance(50) ? INFINITY : -INFINITY);
+      case 4:
+        return Attr::Word("training");
+      default:
+        return Attr(1e-30 * Int(-9, 9));
     }
   }
 
@@ -75,8 +81,10 @@ class RandomFunction {
   void Control(Block& block, int depth) {
     const int kind = Int(0, 2);
     const int carried = Int(kind == 2 ? 1 : 0, 3);
-    auto op = std::make_unique<Op>(
-        program_.ops().Get(kind == 0 ? "if" : kind == 1 ? "for" : "while"), Location{});
+    auto op = std::make_unique<Op>(program_.ops().Get(kind == 0   ? "if"
+                                                      : kind == 1 ? "for"
+                                                                  : "while"),
+                                   Location{});
     std::vector<Value*> operands = Pick(carried + (kind == 0 ? 0 : kind == 1 ? 2 : 0));
     if (kind == 0) operands = {Pick()};
     op->SetOperands(operands);
@@ -99,27 +107,38 @@ class RandomFunction {
   }
 
   void Fill(Block& block, int depth, int count) {
-    static const char* const kBinary[] = {"add",     "sub",           "mul",   "div",
-                                          "less",    "less_equal",    "equal", "logical_and",
-                                          "greater", "greater_equal", "not_equal",
-                                          "logical_or", "matmul"};
+    static const char* const kBinary[] = {
+        "add",         "sub",     "mul",           "div",       "less",       "less_equal", "equal",
+        "logical_and", "greater", "greater_equal", "not_equal", "logical_or", "matmul"};
     static const char* const kUnary[] = {"neg", "logical_not", "relu", "tanh"};
     for (int i = 0; i < count; ++i) {
       switch (Int(0, 13)) {
         case 0:
         case 1:
-        case 2: Add(block, kBinary[Int(0, 12)], Pick(2), 1); break;
+        case 2:
+          Add(block, kBinary[Int(0, 12)], Pick(2), 1);
+          break;
         case 3:
-        case 4: Add(block, kUnary[Int(0, 3)], Pick(1), 1); break;
-        case 5: Add(block, "constant", {}, 1, {{"value", Number()}}); break;
-        case 6: Add(block, "read", {}, 1, {}, {"w"}); break;
+        case 4:
+          Add(block, kUnary[Int(0, 3)], Pick(1), 1);
+          break;
+        case 5:
+          Add(block, "constant", {}, 1, {{"value", Number()}});
+          break;
+        case 6:
+          Add(block, "read", {}, 1, {}, {"w"});
+          break;
         case 7:
           Add(block, "dim", {}, 1,
               {{"value", Chance(50) ? Attr(Dim::Name("B"))
                                     : Attr((Dim::Name("B") * Dim::Name("n") + Dim(1)) / Dim(2))}});
           break;
-        case 8: Add(block, "concat", Pick(Int(1, 4)), 1, {{"axis", Attr(-1)}}); break;
-        case 9: Add(block, "split", Pick(1), 2); break;
+        case 8:
+          Add(block, "concat", Pick(Int(1, 4)), 1, {{"axis", Attr(-1)}});
+          break;
+        case 9:
+          Add(block, "split", Pick(1), 2);
+          break;
         case 10: {
           std::vector<Value*> operands = Pick(2);
           if (Chance(50)) operands.pop_back();
@@ -131,8 +150,8 @@ class RandomFunction {
           break;
         case 12: {
           if (program_.Functions().empty()) break;
-          const Function& f = *program_.Functions()[Int(
-              0, static_cast<int>(program_.Functions().size()) - 1)];
+          const Function& f =
+              *program_.Functions()[Int(0, static_cast<int>(program_.Functions().size()) - 1)];
           const int results = f.body().terminator()->num_operands();
           std::vector<NamedAttr> statics;
           if (Chance(50)) statics.push_back({"training", Attr::Word("training")});
@@ -154,8 +173,12 @@ class RandomFunction {
     const int count = Int(0, 3);
     for (int i = 0; i < count; ++i) {
       switch (Int(0, 2)) {
-        case 0: Add(region, "guard", Pick(1), 0); break;
-        case 1: Add(region, "observe", {Pick(), nullptr, Pick()}, 0, {}, {"t"}); break;
+        case 0:
+          Add(region, "guard", Pick(1), 0);
+          break;
+        case 1:
+          Add(region, "observe", {Pick(), nullptr, Pick()}, 0, {}, {"t"});
+          break;
         case 2:
           Add(region, "update", Pick(1), 0, {{"rule", Attr::Word("adam")}, {"lr", Attr(0.5)}},
               {"w", "m", "v"});

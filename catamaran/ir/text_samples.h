@@ -17,9 +17,9 @@ namespace catamaran::testing {
 
 inline std::shared_ptr<const OpSet> TextSampleOps() {
   auto ops = std::make_shared<OpSet>();
-  for (const char* name : {"add", "sub", "mul", "div", "less", "less_equal", "greater",
-                           "greater_equal", "equal", "not_equal", "logical_and", "logical_or",
-                           "matmul", "binary_cross_entropy"}) {
+  for (const char* name :
+       {"add", "sub", "mul", "div", "less", "less_equal", "greater", "greater_equal", "equal",
+        "not_equal", "logical_and", "logical_or", "matmul", "binary_cross_entropy"}) {
     ops->Define(name).In("a").In("b");
   }
   for (const char* name : {"logical_not", "neg", "relu", "sigmoid", "tanh"}) {
@@ -28,16 +28,18 @@ inline std::shared_ptr<const OpSet> TextSampleOps() {
   ops->Define("concat").VariadicIn("parts").RequiredAttr("axis", AttrKind::kInt);
   ops->Define("reshape").In("x").RequiredAttr("shape", AttrKind::kInts);
   ops->Define("cast").In("x").RequiredAttr("dtype", AttrKind::kDType);
-  ops->Define("mean").In("x").OptionalAttr("axes", AttrKind::kInts).WithAttr(
-      "keep", AttrKind::kBool, false);
+  ops->Define("mean")
+      .In("x")
+      .OptionalAttr("axes", AttrKind::kInts)
+      .WithAttr("keep", AttrKind::kBool, false);
   ops->Define("split").In("x").WithAttr("axis", AttrKind::kInt, 0).Results(2);
-  ops->Define("dropout").In("x").WithAttr("rate", AttrKind::kFloat, 0.5).OptionalIn("key").WithAttr(
-      "training", AttrKind::kBool, false);
-  ops->Define("lookup")
-      .StateArg("table")
-      .In("ids")
-      .OptionalIn("weights")
-      .WordAttr("pool", {"none", "sum", "mean", "sqrt"}, "none");
+  ops->Define("dropout")
+      .In("x")
+      .WithAttr("rate", AttrKind::kFloat, 0.5)
+      .OptionalIn("key")
+      .WithAttr("training", AttrKind::kBool, false);
+  ops->Define("lookup").StateArg("table").In("ids").OptionalIn("weights").WordAttr(
+      "pool", {"none", "sum", "mean", "sqrt"}, "none");
   OpTraits keep;
   keep.keep = true;
   ops->Define("print").In("x").WithAttr("label", AttrKind::kString, "").Results(0).Traits(keep);
