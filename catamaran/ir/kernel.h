@@ -34,7 +34,7 @@ struct Slot {
   // Of a ragged value: offsets[0 … num_rows]; sequence i is [offsets[i], offsets[i+1]).
   const int64_t* offsets = nullptr;
   int64_t num_rows = 0;
-  void* object = nullptr;  // of rows and stacks: RowsValue (ir/rows_value.h), StackValue
+  void* object = nullptr;  // of rows and stacks: RowsValue (tensor/rows_value.h), StackValue
 
   template <class T>
   T* data() const {
