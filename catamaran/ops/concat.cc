@@ -110,15 +110,15 @@ void GradOfConcat(GradContext& c) {
     const Dim size = c.op().operand(i)->type.dim(axis);
     if (c.wanted(i)) {
       std::vector<NamedAttr> attrs = {{"axis", axis}};
-      Var at;
+      std::vector<Var> operands = {c.grad()};
       if (begin.is_constant()) {
         attrs.push_back({"begin", begin});
         attrs.push_back({"end", begin + size});
       } else {
         attrs.push_back({"size", size});
-        at = c.emit().DimValue(begin);
+        operands.push_back(c.emit().DimValue(begin));
       }
-      c.SetGrad(i, c.emit().Emit("slice", {c.grad(), at}, attrs));
+      c.SetGrad(i, c.emit().Emit("slice", operands, attrs));
     }
     begin = begin + size;
   }

@@ -11,6 +11,8 @@
 #include "catamaran/base/thread_pool.h"
 #include "catamaran/ir/emitter.h"
 #include "catamaran/ir/grad_context.h"
+#include "catamaran/ir/parser.h"
+#include "catamaran/ir/printer.h"
 #include "catamaran/ir/proto.h"
 #include "catamaran/ops/op_list.h"
 #include "catamaran/ops/op_runner.h"
@@ -72,8 +74,11 @@ class OpCase {
       const std::vector<int64_t> lengths =
           i < sample.ragged_lengths.size() ? sample.ragged_lengths[i] : std::vector<int64_t>();
       operands.push_back(function_->body().AddArg(fmt::format("in{}", i), TypeOf(tensor, lengths)));
+      function_->order.push_back(false);  // no static argument
       arguments_.push_back({tensor, lengths});
     }
+    while (!operands.empty() && operands.back() == nullptr)
+      operands.pop_back();  // as the text has it
     emitter_ = std::make_unique<Emitter>(program_, *function_, function_->body());
     op_ = emitter_->EmitOp(def, {operands, sample.attrs, {}, {}, def.num_results}, {});
   }
@@ -328,6 +333,20 @@ TEST_P(EveryOp, SurvivesItsStoredForm) {
     const Program back = FromProtoBytes(ToProtoBytes(c.program()), AllOps(), "sample");
     std::string why;
     EXPECT_TRUE(Equal(c.program(), back, &why)) << why;
+  });
+}
+
+TEST_P(EveryOp, SurvivesItsTextForm) {
+  if (NeedsExecutor(def())) return;
+  ForEachSample([&](const Sample& sample, bool in_double) {
+    OpCase c(def(), sample, in_double);
+    c.Return();
+    c.function().results_declared = true;
+    const std::string text = Print(c.program());
+    const Program back = Parse(text, "sample.ctm", AllOps(), BuilderSet());
+    EXPECT_EQ(Print(back), text);
+    std::string why;
+    EXPECT_TRUE(Equal(c.program(), back, &why)) << why << "\n" << text;
   });
 }
 

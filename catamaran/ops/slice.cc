@@ -198,13 +198,13 @@ Kernel Copies(KernelFn run) {
 void GradOfSlice(GradContext& c) {
   if (!c.wanted(0)) return;
   std::vector<NamedAttr> attrs = {{"axis", c.attr("axis")}};
-  Var at;
+  std::vector<Var> operands = {c.grad(), c.operand(0)};
   if (c.has_operand(1)) {
-    at = c.operand(1);
+    operands.push_back(c.operand(1));
   } else {
     attrs.push_back({"begin", c.attr("begin")});
   }
-  c.SetGrad(0, c.emit().Emit("place", {c.grad(), c.operand(0), at}, attrs));
+  c.SetGrad(0, c.emit().Emit("place", operands, attrs));
 }
 
 void GradOfPlace(GradContext& c) {
