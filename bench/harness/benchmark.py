@@ -38,8 +38,8 @@ class Case:
 class Derived:
     """A ratio made from the medians of other cases, such as linearity."""
     name: str
-    what: str
     ratio: Callable[[Dict[str, float]], float]  # our seconds by case -> ratio
+    what: Callable[[Dict[str, float]], str]     # the same -> what is printed beside it
 
 
 @dataclass

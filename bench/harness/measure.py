@@ -99,7 +99,7 @@ def measure(bench, workers, rounds):
         cases[case.name] = measure_case(bench, case, workers, rounds)
         judge(bench, case, cases[case.name])
     ours = {name: figures["ours"] for name, figures in cases.items()}
-    derived = {d.name: {"ratio": d.ratio(ours), "what": d.what} for d in bench.derived}
+    derived = {d.name: {"ratio": d.ratio(ours), "what": d.what(ours)} for d in bench.derived}
     ratios = [c["ratio"] for c in cases.values() if c["ratio"] is not None]
     ratios += [d["ratio"] for d in derived.values()]
     limits = [c["limit"] for c in cases.values() if "limit" in c]

@@ -72,13 +72,18 @@ def verdict(bench, result):
 
 
 def markdown(report, benches, command):
-    """The section of docs/performance.md for one run."""
+    """docs/performance.md."""
     machine, limits = report["machine"], report["machine"]["limits"]
     lines = [
+        "# Performance", "",
+        "Made by the command below; [bench/README.md](../bench/README.md) says how it measures and "
+        "what keeps it fair. A ratio above 1 is ahead of the best peer, or of the goal where there "
+        "is no peer; the percentage is how much of the machine's own limit we reach.", "",
         f"`{command}` on {machine['processor']} ({machine['cores']} cores, "
         f"{best_isa(machine['instruction_sets'])}); GEMM {limits['gemm_gflops']:.0f} GFLOP/s, "
         f"memory {limits['read_gbs']:.1f} GB/s read and {limits['copy_gbs']:.1f} GB/s copied, "
-        f"measured in the same run.", ""]
+        f"measured in the same run."
+        + busy(report["load_at_start"], report["threads"]), ""]
     for name, result in report["benchmarks"].items():
         bench = benches[name]
         lines += [f"**{heading(bench, report['threads'])}**", ""]
@@ -86,11 +91,19 @@ def markdown(report, benches, command):
         lines.append("| " + " | ".join(rows[0]) + " |")
         lines.append("|" + " --- |" * len(rows[0]))
         lines += ["| " + " | ".join(row) + " |" for row in rows[1:]]
+        lines.append("")
         versions = ", ".join(sorted({v for v in result["versions"].values() if v}))
-        lines += ["", f"Versions: {versions}.", ""]
+        if versions:
+            lines += [f"Peers: {versions}.", ""]
         if bench.notes:
             lines += [bench.notes, ""]
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def busy(load, threads):
+    if load <= 0.7 * threads:
+        return ""
+    return f" Other programs were running (load {load:.1f}): every figure is too high."
 
 
 def best_isa(flags):
