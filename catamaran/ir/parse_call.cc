@@ -287,7 +287,9 @@ Op* TextParser::ParseOpArguments(const Callee& callee, int num_results) {
   SmallVector<int, 8> slot;  // of each argument among the fixed ones, or -1
   SmallVector<bool, 8> given;
   int num_fixed = 0;
+  bool takes_many = false;
   for (const ArgSpec& spec : specs) {
+    takes_many |= spec.kind == ArgKind::kVariadic;
     const bool value = spec.kind == ArgKind::kValue || spec.kind == ArgKind::kOptional;
     slot.push_back(value ? num_fixed++ : -1);
     given.push_back(false);
@@ -374,8 +376,10 @@ Op* TextParser::ParseOpArguments(const Callee& callee, int num_results) {
         attrs.push_back({std::string(name.text), std::move(value)});
       }
     } else {
-      // Optional operands are given by name only.
+      // Optional operands are given by name only, and so are the constants of an op that takes
+      // any number of values.
       while (position < count && (specs[position].kind == ArgKind::kOptional ||
+                                  (takes_many && specs[position].kind == ArgKind::kAttr) ||
                                   (specs[position].kind == ArgKind::kStates &&
                                    !Is(TokenKind::kState) && !Is(TokenKind::kLeftBracket)) ||
                                   (given[position] && specs[position].kind != ArgKind::kVariadic &&

@@ -162,6 +162,15 @@ TEST(Parser, ArgumentsBindByPositionAndName) {
   EXPECT_EQ(second.attr("rate").AsDouble(), 0.2);
 }
 
+TEST(Parser, OpsThatTakeManyValuesTakeConstantsByName) {
+  Body b("return stack_of(x, c, c, axis=1), stack_of(axis=2, x)");
+  const Op& first = *b.f.body().first();
+  EXPECT_EQ(first.num_operands(), 3);
+  EXPECT_EQ(first.operand(0), b.f.param(0));
+  EXPECT_EQ(first.attr("axis").AsInt(), 1);
+  EXPECT_EQ(first.next()->num_operands(), 1);
+}
+
 TEST(Parser, UsersNamesShadowOps) {
   Program p = ParseSample(
       "program p\nfn relu(x: f32[B]) { return x }\n"

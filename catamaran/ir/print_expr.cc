@@ -81,6 +81,7 @@ std::vector<ArgumentText> ArgumentTexts(const Op& op) {
         break;
       }
       case ArgKind::kAttr: {
+        if (def.has_variadic()) break;  // given by name
         const bool required = !spec.optional && spec.default_value.empty();
         size_t i = 0;
         while (i < op.attrs.size() && op.attrs[i].name != spec.name) ++i;

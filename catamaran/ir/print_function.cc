@@ -157,7 +157,7 @@ std::string FunctionPrinter::Header() {
     add_static();
   }
   text += ")";
-  if (function_.results_declared) {
+  if (function_.results_declared || !function_.results.empty()) {
     const auto& results = function_.results;
     const bool named = std::any_of(results.begin(), results.end(),
                                    [](const FunctionResult& r) { return !r.name.empty(); });

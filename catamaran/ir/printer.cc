@@ -43,19 +43,27 @@ void AppendState(std::string& out, int indent, const StateDecl& state) {
   AppendLine(out, indent, "}");
 }
 
+// "// reads @a, @b": as many lines as it takes.
+void AppendPaths(std::string& out, int indent, std::string_view verb,
+                 const std::vector<std::string>& paths) {
+  if (paths.empty()) return;
+  const std::string margin = std::string(2 * static_cast<size_t>(indent), ' ') + "// ";
+  std::string line = margin + std::string(verb);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const std::string word = " @" + paths[i] + (i + 1 < paths.size() ? "," : "");
+    if (line.size() + word.size() > kLineWidth) {
+      out += line + "\n";
+      line = margin + " ";
+    }
+    line += word;
+  }
+  out += line + "\n";
+}
+
 void AppendEffects(std::string& out, int indent, const Function& f, const Program& program) {
   const Effects effects = InferEffects(program, f);
-  auto list = [](const std::vector<std::string>& paths) {
-    std::string text;
-    for (const std::string& p : paths) text += (text.empty() ? "@" : ", @") + p;
-    return text;
-  };
-  std::string text;
-  if (!effects.reads.empty()) text += "reads " + list(effects.reads);
-  if (!effects.writes.empty()) {
-    text += (text.empty() ? "" : "; ") + std::string("writes ") + list(effects.writes);
-  }
-  if (!text.empty()) out += std::string(2 * indent, ' ') + "// " + text + "\n";
+  AppendPaths(out, indent, "reads", effects.reads);
+  AppendPaths(out, indent, "writes", effects.writes);
 }
 
 class ItemPrinter {

@@ -26,6 +26,7 @@ inline std::shared_ptr<const OpSet> TextSampleOps() {
     ops->Define(name).In("x");
   }
   ops->Define("concat").VariadicIn("parts").RequiredAttr("axis", AttrKind::kInt);
+  ops->Define("stack_of").RequiredAttr("axis", AttrKind::kInt).In("first").VariadicIn("parts");
   ops->Define("reshape").In("x").RequiredAttr("shape", AttrKind::kInts);
   ops->Define("cast").In("x").RequiredAttr("dtype", AttrKind::kDType);
   ops->Define("mean")
@@ -169,7 +170,7 @@ fn net(x: f32[B, 64], scale: static float = 1.5, n: static int = 3) -> (y: f32[B
   _ = b1.fc(x)
   v = b1[training=true](x) * scale
   c = concat(v, x, v, axis=-1)
-  e = mean(c, axes=[0, 1], keep=true)
+  e = mean(stack_of(c, v, x, axis=2), axes=[0, 1], keep=true)
   return op.relu(v), e + B * n
 }
 fn relu(x: f32[?]) -> f32[] { return mean(x) }
