@@ -20,6 +20,8 @@ Location Emitter::ResolveLocation(const std::source_location& where) const {
 
 Op* Emitter::EmitOp(const OpDef& def, Arguments arguments, Location at) {
   auto op = std::make_unique<Op>(def, at);
+  // Optional operands left out at the end are not there at all, as in the text.
+  while (!arguments.operands.empty() && !arguments.operands.back()) arguments.operands.pop_back();
   op->SetOperands(arguments.operands);
   op->attrs = std::move(arguments.attrs);
   op->states = std::move(arguments.states);

@@ -258,6 +258,7 @@ bool Flattener::FinishFunction(Function& function) {
   if (!function.results_declared) {
     function.results.resize(end->num_operands());
     for (int i = 0; i < end->num_operands(); ++i) function.results[i].type = end->operand(i)->type;
+    function.results_declared = true;  // a flat function always says them
     return true;
   }
   InferContext c(out_, function, *end, diagnostics_);

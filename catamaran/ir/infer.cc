@@ -174,6 +174,9 @@ bool InferContext::UnifyTypes(const Type& a, const Type& b, std::string_view wha
       return Fail(fmt::format("{} have different ragged dimensions: *{} and *{}", what,
                               a.dim(k).ToString(), b.dim(k).ToString()));
     }
+    if (Dim::Equal(a.dim(k), b.dim(k)) == Dim::Truth::kNo) {
+      return Fail(fmt::format("{} differ: {} and {}", what, a.ToString(), b.ToString()));
+    }
     if (!Unify(a.dim(k), b.dim(k), what)) return false;
   }
   return true;

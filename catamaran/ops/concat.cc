@@ -136,8 +136,8 @@ void DefineConcat(OpSet& ops) {
       .Group("shape")
       .Doc("The parts one after another along `axis`; all other dimensions are equal.")
       .Formula("parts[0], parts[1], … along the axis")
-      .RequiredAttr("axis", AttrKind::kInt, "negative counts from the end")
       .VariadicIn("parts")
+      .RequiredAttr("axis", AttrKind::kInt, "negative counts from the end")
       .Traits(traits)
       .Infer(InferConcat)
       .Sizes("ConcatSizes",

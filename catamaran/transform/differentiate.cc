@@ -37,7 +37,7 @@ void Differentiator::FailAt(const Op& op, std::string message) const {
   throw ProgramError({std::move(d)}, program_.sources());
 }
 
-void Differentiator::Run(Value* scalar) {
+void Differentiator::Run() {
   HoistReads();
   Op* end = function_.body().terminator();
   if (function_.commit_region()) end = end->prev();
@@ -45,6 +45,8 @@ void Differentiator::Run(Value* scalar) {
   const std::vector<Op*> ops = PrepareForward(function_.body(), end);
   emit_.SetInsertionPoint(function_.body(), end);
   emit_.SetLocation(Behind(function_.at));
+  // Only now: preparing may have replaced the loop that yields it.
+  Value* scalar = function_.body().terminator()->operand(0);
   if (IsActive(scalar)) {
     Var one = emit_.Constant(1.0, scalar->type.dtype());
     adjoints_[scalar] = one;
@@ -64,17 +66,14 @@ void Differentiator::HoistReads() {
   Block& body = function_.body();
   for (Op* op : reads) {
     auto [it, first] = reads_.try_emplace(op->states[0], op->result());
-    if (first) {
-      if (op->parent() != &body) body.Insert(op->parent()->Remove(op), body.first());
-    } else {
-      op->result()->ReplaceAllUsesWith(it->second);
-      op->parent()->Erase(op);
-    }
+    if (first) continue;
+    op->result()->ReplaceAllUsesWith(it->second);
+    op->parent()->Erase(op);
   }
-  // Those in program order of the body may now stand behind a use: move all to the front.
   for (auto it = reads_.rbegin(); it != reads_.rend(); ++it) {
     Op* op = it->second->def();
-    body.Insert(body.Remove(op), body.first());
+    std::unique_ptr<Op> owned = op->parent()->Remove(op);
+    body.Insert(std::move(owned), body.first());
   }
   for (const auto& [path, value] : reads_) {
     if (wrt_states_.contains(path)) active_.insert(value);

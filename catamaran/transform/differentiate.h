@@ -29,9 +29,9 @@ class Differentiator {
   Differentiator(Program& program, Function& function, std::set<std::string> wrt_states,
                  std::vector<Value*> wrt_args, uint32_t frame);
 
-  // Adds the backward ops of `scalar`, a value of the function's body, before its commit region
-  // and return. Throws a ProgramError that names the op in the way when there is no gradient.
-  void Run(Value* scalar);
+  // Adds the backward ops of the function's first result, a scalar, before its commit region and
+  // return. Throws a ProgramError that names the op in the way when there is no gradient.
+  void Run();
 
   // After Run: the gradient of a state (an empty Var: nothing flows to it) or of an argument.
   Var StateGrad(const std::string& path) const;

@@ -252,14 +252,14 @@ void Differentiator::ReverseLoop(Op& op) {
     saved[c] = Adjoint(c);
     adjoints_.erase(c);
   }
-  // The body is differentiated as the user wrote it: without the pushes.
+  // The body is differentiated as the user wrote it: without the pushes and the counter.
   std::vector<Var> yield_grads(body.terminator()->num_operands());
   for (int k = 0; k < num_adjoints; ++k) yield_grads[active_carried[k]] = emit_.Wrap(args[k]);
-  std::unordered_set<const Op*> pushes;
-  for (int i = 0; i < kept.stacks; ++i) {
-    pushes.insert(body.terminator()->operand(kept.carried + i)->def());
+  std::unordered_set<const Op*> added;
+  for (int i = kept.carried; i < body.terminator()->num_operands(); ++i) {
+    added.insert(body.terminator()->operand(i)->def());
   }
-  RecomputeAndReverse(body, map, yield_grads, pushes);
+  RecomputeAndReverse(body, map, yield_grads, added);
 
   std::vector<Value*> yields;
   for (int k : active_carried) {

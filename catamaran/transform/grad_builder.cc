@@ -92,7 +92,7 @@ void BuildGrad(BuildContext& c) {
   Op* end = g.body().terminator();
   Differentiator d(program, g, paths, wanted.args,
                    program.sources().AddFrame("in the gradient of " + f.name, c.at()));
-  d.Run(end->operand(0));
+  d.Run();
 
   std::vector<Value*> results;
   for (int i = 0; i < end->num_operands(); ++i) {
