@@ -1,5 +1,9 @@
 #include "catamaran/base/cpu.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <sched.h>
 
 #include <algorithm>
@@ -47,12 +51,20 @@ int CoresByAffinity() {
   return static_cast<int>(std::thread::hardware_concurrency());
 }
 
+#if defined(__x86_64__)
+// Clang's __builtin_cpu_supports does not know f16c. That the system saves the wide registers
+// is part of what it says about avx2.
+bool HasF16c() {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 }  // namespace
 
 Isa DetectIsa() {
 #if defined(__x86_64__)
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (avx2 && avx512) return Isa::kAvx512;
