@@ -4,26 +4,52 @@
 
 #if CATAMARAN_WITH_ONEDNN
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
-
-// oneDNN asks OpenMP how many threads to use; the answer is kept for each thread apart. Weak: a
-// build of oneDNN without OpenMP does not have it.
-extern "C" __attribute__((weak)) void omp_set_num_threads(int);
 
 namespace catamaran::onednn {
 namespace {
 
 using dnnl::memory;
 
-void UseOneThread() {
-  thread_local bool done = false;
-  if (done) return;
-  if (omp_set_num_threads != nullptr) omp_set_num_threads(1);
-  done = true;
-}
+// oneDNN asks OpenMP how many threads to use; OpenMP keeps the answer for each thread apart. While
+// this lives it is 1 on the calling thread; then what the caller had before. The functions are
+// looked up at run time: a build of oneDNN without OpenMP does not bring them.
+class OneThread {
+ public:
+  OneThread() {
+    if (!functions().get) return;
+    before_ = functions().get();
+    if (before_ != 1) functions().set(1);
+  }
+  ~OneThread() {
+    if (before_ > 1) functions().set(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  struct Functions {
+    int (*get)() = nullptr;
+    void (*set)(int) = nullptr;
+  };
+  static const Functions& functions() {
+    static const Functions found = [] {
+      Functions f;
+      f.get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+      f.set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+      if (!f.set) f.get = nullptr;
+      return f;
+    }();
+    return found;
+  }
+
+  int before_ = 0;
+};
 
 const dnnl::engine& Engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -58,7 +84,7 @@ class PlainPrimitive final : public Primitive {
   }
 
   void Run(const float* a, const float* b, float* out) const override {
-    UseOneThread();
+    const OneThread one_thread;
     std::unique_ptr<Instance> instance = Take();
     try {
       instance->Run(*this, const_cast<float*>(a), const_cast<float*>(b), out);
@@ -171,7 +197,7 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& d) {
 // Turns the library's exceptions into ours.
 template <class F>
 std::unique_ptr<Primitive> Make(const char* what, F&& make) {
-  UseOneThread();
+  const OneThread one_thread;
   try {
     return make();
   } catch (const dnnl::error& e) {
@@ -188,7 +214,7 @@ void Sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, 
     for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0.0f);
     return;
   }
-  UseOneThread();
+  const OneThread one_thread;
   const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k,
                                           1, a, lda, b, ldb, 0, c, ldc);
   if (status != dnnl_success) Fail("oneDNN: sgemm: status {}", static_cast<int>(status));
