@@ -85,6 +85,7 @@ std::unique_ptr<Function> CloneFunction(const Function& from) {
   copy->checks = from.checks;
   copy->next_fresh = from.next_fresh;
   ValueMap map;
+  map.reserve(CountOps(from.body()) + from.num_params());
   for (int i = 0; i < from.num_params(); ++i) {
     map[from.param(i)] = copy->body().AddArg(from.param(i)->name, from.param(i)->type);
   }

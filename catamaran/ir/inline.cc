@@ -18,8 +18,7 @@ class Inliner {
 
   void Run() {
     MarkKeys(function_.body(), "");
-    count_ = 0;
-    ForEachOp(function_.body(), [&](Op&) { ++count_; });
+    count_ = static_cast<int64_t>(CountOps(function_.body()));
     std::vector<Op*> calls = Calls(function_.body());
     // A callee's calls are found when its ops are in place; regions follow in call order.
     while (!calls.empty()) {
@@ -40,7 +39,6 @@ class Inliner {
 
   static std::vector<Op*> ProgramOrderCalls(const Block& body) {
     std::vector<Op*> calls;
-    std::vector<const Op*> stack;
     for (Op* op = body.first(); op; op = op->next()) CollectCalls(*op, calls);
     return calls;
   }
@@ -87,10 +85,8 @@ class Inliner {
     CATAMARAN_CHECK(callee && callee->typed);
     Diagnostics diagnostics;
     InferContext c(program_, function_, call, diagnostics);
-    const size_t checks_before = function_.checks.size();
     std::optional<DimBinding> binding = BindCall(c, *callee);
     diagnostics.ThrowIfAny(program_.sources());
-    (void)checks_before;
 
     auto replace = [&](const std::string& name) -> std::optional<Dim> {
       auto it = binding->find(name);

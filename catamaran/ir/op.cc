@@ -168,4 +168,10 @@ void ForEachOp(const Block& block, FunctionRef<void(Op&)> visit) {
   }
 }
 
+size_t CountOps(const Block& block) {
+  size_t count = 0;
+  ForEachOp(block, [&](Op&) { ++count; });
+  return count;
+}
+
 }  // namespace catamaran

@@ -341,5 +341,6 @@ bool Equal(const Program& a, const Program& b, std::string* why = nullptr);
 
 // Visits every op of the block and of its nested blocks, outer first, without recursion.
 void ForEachOp(const Block& block, FunctionRef<void(Op&)> visit);
+size_t CountOps(const Block& block);
 
 }  // namespace catamaran

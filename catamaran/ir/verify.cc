@@ -44,6 +44,7 @@ class Verifier {
   void CheckFunction(const Function& f) {
     function_ = &f;
     visible_.clear();
+    visible_.reserve(CountOps(f.body()) + f.num_params());
     for (int i = 0; i < f.num_params(); ++i) {
       visible_.insert(f.param(i));
       if (!f.param(i)->type) {
@@ -165,9 +166,7 @@ class Verifier {
 
   void Report(const Op& op, std::string message) {
     const std::string& shown = op.Is("call") ? op.callee : op.name();
-    Diagnostic& d = diagnostics_.Add(op.at, shown + ": " + std::move(message),
-                                     static_cast<uint32_t>(shown.size()));
-    (void)d;
+    diagnostics_.Add(op.at, shown + ": " + std::move(message), static_cast<uint32_t>(shown.size()));
   }
 
   const Program& program_;
