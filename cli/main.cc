@@ -1,0 +1,80 @@
+// cli/main.cc
+
+#include "cli/main.h"
+
+#include <exception>
+#include <new>
+
+#include "catamaran/base/cpu.h"
+#include "catamaran/ir/diagnostic.h"
+#include "catamaran/ir/op_set.h"
+#include "cli/session.h"
+
+namespace catamaran::cli {
+namespace {
+
+constexpr const char* kAbout = "Programs that learn: check, inspect, train and run .ctm files.\n";
+
+constexpr const char* kFooter = R"(
+Examples:
+  catamaran demo                                   train a small model and see it work
+  catamaran check examples/ctr.ctm                 find all mistakes in a program
+  catamaran show examples/ctr.ctm --fn train --expand
+  catamaran run examples/mlp.ctm train --feed x=x.npy --feed label=y.npy --state model
+  catamaran ops matmul                             what an op does
+
+`catamaran COMMAND --help` explains a command.
+
+Exit codes: 0 all went well; 1 the program, the data or the state is wrong; 2 the command line is
+wrong; 3 something outside (a missing file, a full disk, a lock). Errors go to stderr; colours only
+to a terminal, and never with NO_COLOR set.)";
+
+int Report(const Session& session, ExitCode code, const std::string& message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "{}\n", session.err.Error(message));
+  return code;
+}
+
+int RunAction(const Session& session) {
+  try {
+    return session.action ? session.action() : kOk;
+  } catch (const CommandError& error) {
+    return Report(session, error.code(), std::string("error: ") + error.what());
+  } catch (const Error& error) {
+    return Report(session, kWrong, error.what());
+  } catch (const std::bad_alloc&) {
+    return Report(session, kEnvironment, "error: out of memory");
+  } catch (const std::exception& error) {
+    return Report(session, kWrong, std::string("internal error: ") + error.what());
+  }
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  Session session;
+  if (argc > 0) session.program = argv[0];
+  CLI::App app(kAbout, "catamaran");
+  app.set_version_flag("--version", fmt::format("catamaran {} (op set {}, {})", CATAMARAN_VERSION,
+                                                OpSet::kVersion, IsaName(DetectIsa())));
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  AddCheck(app, session);
+  AddShow(app, session);
+  AddRun(app, session);
+  AddOps(app, session);
+  AddBuilders(app, session);
+  AddDemo(app, session);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::string command = "catamaran";
+    for (const CLI::App* used : app.get_subcommands()) command += " " + used->get_name();
+    return Report(session, kUsage,
+                  fmt::format("error: {}\nTry `{} --help`.", error.what(), command));
+  }
+  return RunAction(session);
+}
+
+}  // namespace catamaran::cli
