@@ -45,7 +45,7 @@ std::string ProgramHeader(std::string_view payload);
 
 struct ProtoLimits {
   static constexpr int kBlockDepth = 200;   // blocks within blocks
-  static constexpr int kAttrDepth = 200;     // calls and lists within one attribute
+  static constexpr int kAttrDepth = 200;    // calls and lists within one attribute
   static constexpr int kBuilderDepth = 16;  // builder definitions within each other
   static constexpr int kImportDepth = 32;   // imports within imports
   static constexpr int kElementDepth = 16;  // stack<stack<…>>

@@ -28,9 +28,8 @@ TEST(ProtoGolden, AFileOfVersion1EqualsItsText) {
 }
 
 TEST(ProtoGolden, AFlatFileOfVersion1Loads) {
-  const Program stored =
-      FromProtoBytes(PosixFileSystem().ReadAll(kFolder + "program_v1_flat.ctmb"),
-                     testing::ProtoSampleOps(), "program_v1_flat.ctmb");
+  const Program stored = FromProtoBytes(PosixFileSystem().ReadAll(kFolder + "program_v1_flat.ctmb"),
+                                        testing::ProtoSampleOps(), "program_v1_flat.ctmb");
   std::string why;
   EXPECT_TRUE(Equal(stored, testing::ProtoSampleFlat(), &why)) << why;
   EXPECT_TRUE(stored.flat);
