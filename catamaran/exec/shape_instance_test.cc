@@ -68,8 +68,7 @@ fn f(x: f32[N], y: f32[M]) {
   const auto f = Compile(flat, "f");
   const auto state = State::Create(flat, 1);
   f->Run(*state, {{"x", Ramp(3)}, {"y", Ramp(3)}});
-  const std::string message =
-      MessageOf([&] { f->Run(*state, {{"x", Ramp(3)}, {"y", Ramp(4)}}); });
+  const std::string message = MessageOf([&] { f->Run(*state, {{"x", Ramp(3)}, {"y", Ramp(4)}}); });
   EXPECT_THAT(message, testing::StartsWith("test.ctm:4: reshape"));
   EXPECT_THAT(message, HasSubstr("N is 3 and M is 4"));
 }
@@ -164,8 +163,9 @@ TEST(Ragged, WrongOffsetsAreExplained) {
   const auto state = State::Create(flat, 1);
   const Tensor x = Ramp(4);
   const auto message = [&](const Tensor& a, const Tensor& b) {
-    return MessageOf(
-        [&] { f->Run(*state, {{"x", x}, {"x.offsets", a}, {"w", x}, {"w.offsets", b}}); });
+    return MessageOf([&] {
+      f->Run(*state, {{"x", x}, {"x.offsets", a}, {"w", x}, {"w.offsets", b}});
+    });
   };
   const Tensor good = Tensor::From<int64_t>({3}, {0, 2, 4});
   EXPECT_EQ(message(good, good), "no error");
@@ -175,8 +175,7 @@ TEST(Ragged, WrongOffsetsAreExplained) {
               HasSubstr("differ from those of another argument with *T"));
   EXPECT_THAT(message(good, Tensor::From<int64_t>({4}, {0, 1, 2, 4})),
               HasSubstr("B is 3 here and 2 in argument x"));
-  EXPECT_THAT(MessageOf([&] { f->Run(*state, {{"x", x}, {"w", x}}); }),
-              HasSubstr("needs offsets"));
+  EXPECT_THAT(MessageOf([&] { f->Run(*state, {{"x", x}, {"w", x}}); }), HasSubstr("needs offsets"));
 }
 
 }  // namespace

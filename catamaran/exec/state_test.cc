@@ -65,8 +65,8 @@ var @average : f32[10, 10]
 }
 
 TEST(State, ValuesAreAFunctionOfSeedAndPath) {
-  const Program flat = FlatProgram(
-      "program p\nparam @a : f32[5] = normal\nparam @b : f32[5] = normal\n");
+  const Program flat =
+      FlatProgram("program p\nparam @a : f32[5] = normal\nparam @b : f32[5] = normal\n");
   const auto first = State::Create(flat, 7), again = State::Create(flat, 7),
              other = State::Create(flat, 8);
   EXPECT_TRUE(first->GetTensor("a").Equals(again->GetTensor("a")));

@@ -59,13 +59,6 @@ inline std::shared_ptr<OpSet> Ops() {
       .Traits(effect)
       .Infer([](InferContext&) {})
       .Reference("", &AddInPlace);
-  if (ops->Find("guard") == nullptr) {
-    ops->Define("guard").In("condition").Results(0).Traits(effect).Infer([](InferContext&) {});
-  }
-  if (ops->Find("write") == nullptr) {
-    ops->Define("write").StateArg("state").In("value").Results(0).Traits(effect).Infer(
-        [](InferContext&) {});
-  }
   return ops;
 }
 
