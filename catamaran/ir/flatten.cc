@@ -189,6 +189,7 @@ void Flattener::Lower(const Function& function, const Scope& scope,
   flat->order.clear();
   flat->checks.clear();
   const size_t errors = diagnostics_.count();
+  bool resolved = true;  // false: something that it names failed, and that is reported
   try {
     for (int i = 0; i < flat->num_params(); ++i) {
       Value* p = flat->param(i);
@@ -202,10 +203,12 @@ void Flattener::Lower(const Function& function, const Scope& scope,
       for (NamedAttr& a : op.attrs) a.value = a.value.Substitute(AttrReplacement(statics));
       for (std::string& s : op.states) {
         std::string path = ResolveState(s, scope, op.at);
+        resolved &= !path.empty();
         if (!path.empty()) s = std::move(path);
       }
       if (op.Is("call")) {
         std::string callee = ResolveFunction(op.callee, op.attrs, scope, op.at);
+        resolved &= !callee.empty();
         if (!callee.empty()) {
           op.callee = std::move(callee);
           op.attrs.clear();
@@ -216,7 +219,7 @@ void Flattener::Lower(const Function& function, const Scope& scope,
         chosen.push_back(&op);
       }
     });
-    if (diagnostics_.count() == errors) {
+    if (resolved && diagnostics_.count() == errors) {
       // Inner branches first: an outer one may drop them.
       for (auto it = chosen.rbegin(); it != chosen.rend(); ++it) {
         Op* op = *it;
@@ -242,7 +245,7 @@ void Flattener::Lower(const Function& function, const Scope& scope,
     diagnostics_.Add(flat->at, fmt::format("{}: {}", flat_name, e.what()));
   }
   lowering_.erase(flat_name);
-  if (diagnostics_.count() != errors) {
+  if (!resolved || diagnostics_.count() != errors) {
     failed_.insert(flat_name);
     return;
   }
@@ -295,6 +298,10 @@ std::string Flattener::ResolveState(const std::string& name, const Scope& scope,
   for (const Scope* s = &scope; s; s = s->outer) {
     std::string path = s->prefix + name;
     if (out_.items.FindState(path)) return path;
+    // The state of an instance that failed: that is reported already.
+    for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+      if (failed_.contains(path.substr(0, dot))) return {};
+    }
   }
   std::vector<std::string> known;
   for (const StateDecl* s : out_.States()) {

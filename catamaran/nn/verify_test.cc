@@ -67,6 +67,19 @@ fn g(x: f32[B, 6]) -> f32[B, 4] { return matmul(x, @w) }
   EXPECT_NE(error.find("test.ctm:4"), std::string::npos) << error;
 }
 
+TEST(Verifier, ReportsOnlyTheMistakeAndNotWhatDependsOnIt) {
+  const std::string error = ErrorOf(R"(program t
+fc = linear(3, 4, rank=99)
+fn f(x: f32[B, 3]) -> f32[B, 4] { return fc(x) }
+fn loss(x: f32[B, 3]) -> f32[] { return sum(f(x)) + sum(@fc.w) }
+train = sgd(grad(loss), lr=0.1)
+)");
+  EXPECT_EQ(error.find("test.ctm:3"), std::string::npos) << error;
+  EXPECT_EQ(error.find("test.ctm:4"), std::string::npos) << error;
+  EXPECT_EQ(error.find("test.ctm:5"), std::string::npos) << error;
+  EXPECT_NE(error.find("test.ctm:2"), std::string::npos) << error;
+}
+
 TEST(Verifier, WhatItCannotDecideIsCheckedWhenItRuns) {
   TestProgram p(R"(program t
 fn f(x: f32[N], y: f32[M]) -> f32[N] {
