@@ -85,7 +85,11 @@ class BuilderSet {
   const BuilderDef* Find(std::string_view name) const;
   std::vector<const BuilderDef*> All() const;
 
+  // Keeps a loaded library of builders alive as long as the set.
+  void Keep(std::shared_ptr<void> library) { kept_.push_back(std::move(library)); }
+
  private:
+  std::vector<std::shared_ptr<void>> kept_;  // destroyed after the definitions
   std::map<std::string, std::unique_ptr<BuilderDef>, std::less<>> builders_;
 };
 
