@@ -25,7 +25,7 @@ constexpr uint64_t kDataSeed = 20;
 
 struct DemoOptions {
   std::string out;
-  int64_t steps = 4000;
+  int64_t steps = 12000;
   uint64_t seed = 1;
 };
 

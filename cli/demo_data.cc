@@ -12,7 +12,7 @@
 namespace catamaran::cli {
 
 SpiralPoints MakeSpirals(uint64_t seed, int64_t first, int64_t count) {
-  constexpr double kTurns = 1.5, kNoise = 0.02, kTwoPi = 6.283185307179586;
+  constexpr double kTurns = 2.0, kNoise = 0.02, kTwoPi = 6.283185307179586;
   std::vector<float> x, label;
   for (int64_t i = first; i < first + count; ++i) {
     const PhiloxBlock random = Philox(seed, static_cast<uint64_t>(i));
