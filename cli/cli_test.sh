@@ -89,7 +89,8 @@ has 'a missing file is named' "$err" 'nowhere.ctm'
 
 # ---- usage
 run 2
-run 2 fly
+run 2 shwo
+has 'a misspelt command' "$err" 'there is no command shwo; did you mean show?'
 run 2 check
 has 'help is offered' "$err" 'catamaran check --help'
 run 2 show shape.ctm --format xml

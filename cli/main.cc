@@ -6,6 +6,7 @@
 #include <new>
 
 #include "catamaran/base/cpu.h"
+#include "catamaran/base/suggest.h"
 #include "catamaran/ir/diagnostic.h"
 #include "catamaran/ir/op_set.h"
 #include "cli/session.h"
@@ -33,6 +34,19 @@ int Report(const Session& session, ExitCode code, const std::string& message) {
   std::fflush(stdout);
   fmt::print(stderr, "{}\n", session.err.Error(message));
   return code;
+}
+
+// What is wrong with a first word that is no command; empty: nothing.
+std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return {};
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    names.push_back(command->get_name());
+    if (names.back() == argv[1]) return {};
+  }
+  const std::string close = Suggest(argv[1], names);
+  return fmt::format("there is no command {}{}", argv[1],
+                     close.empty() ? "" : "; did you mean " + close + "?");
 }
 
 int RunAction(const Session& session) {
@@ -65,6 +79,9 @@ int Main(int argc, char** argv) {
   AddOps(app, session);
   AddBuilders(app, session);
   AddDemo(app, session);
+  if (const std::string problem = UnknownCommand(app, argc, argv); !problem.empty()) {
+    return Report(session, kUsage, fmt::format("error: {}\nTry `catamaran --help`.", problem));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 
 #include "catamaran/base/error.h"
@@ -335,6 +336,28 @@ TEST(StateFile, AStateOfAnotherProgramIsNotSaved) {
   const auto state = State::Create(other.flat, 1);
   EXPECT_EQ(MessageOf([&] { SaveState(fs, kDirectory, Ctr().flat, *state); }),
             "models/live: the state was made from another program than ctr");
+}
+
+// Written by the first version of the format; it must load for ever. With
+// CATAMARAN_WRITE_GOLDEN=1 in the environment the test writes it anew, for a new version.
+TEST(StateFile, AStateFromTheFirstVersionOfTheFormatLoads) {
+  const std::string directory = "catamaran/commit/testdata/state_v1";
+  FileSystem& fs = PosixFileSystem();
+  const TestProgram ctr = Ctr();
+  const auto state = State::Create(ctr.flat, 77);
+  Advance(*state, 4);
+  if (std::getenv("CATAMARAN_WRITE_GOLDEN") != nullptr) {
+    SaveState(fs, directory, ctr.flat, *state);
+  }
+  const LoadedState loaded = LoadState(fs, directory, ctr.flat);
+  EXPECT_EQ(loaded.state->seed(), 77u);
+  EXPECT_EQ(loaded.state->step(), 4);
+  EXPECT_TRUE(loaded.state->GetTensor("fc1.w").Equals(state->GetTensor("fc1.w")));
+  EXPECT_EQ(loaded.state->GetTensor("seen").item<int64_t>(), 4);
+  ReferenceTable::Metadata metadata;
+  EXPECT_TRUE(loaded.state->table("feat").Find(7, &metadata));
+  EXPECT_EQ(metadata.last_seen, 4);
+  EXPECT_EQ(loaded.state->table("feat").size(), 2);
 }
 
 class ChangedProgram : public testing::Test {
