@@ -39,6 +39,7 @@ void Differentiator::FailAt(const Op& op, std::string message) const {
 
 void Differentiator::Run() {
   HoistReads();
+  FixLiterals();
   Op* end = function_.body().terminator();
   if (function_.commit_region()) end = end->prev();
   for (Value* a : wrt_args_) active_.insert(a);
@@ -54,6 +55,20 @@ void Differentiator::Run() {
   }
   emit_.SetInsertionPoint(function_.body(), end);
   emit_.SetLocation(Behind(function_.at));
+}
+
+// A literal takes the dtype of the one op that uses it; gradients use it again, so from here on it
+// says its dtype itself.
+void Differentiator::FixLiterals() {
+  ForEachOp(function_.body(), [](Op& op) {
+    if (!op.Is("constant") || !op.attr("dtype").empty()) return;
+    const Attr& value = op.attr("value");
+    const DType alone = value.get<bool>()     ? DType::kBool
+                        : value.get<double>() ? DType::kF32
+                                              : DType::kI64;
+    const DType dtype = op.result()->type.dtype();
+    if (dtype != alone) op.SetAttr("dtype", dtype);
+  });
 }
 
 // Within a run a state's value does not change before the commit region, so one read at the

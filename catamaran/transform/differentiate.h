@@ -44,6 +44,7 @@ class Differentiator {
 
  private:
   void HoistReads();
+  void FixLiterals();
   // Marks what depends on the states and arguments asked for; returns whether any result does.
   bool MarkActive(Op& op);
   bool IsActive(const Value* v) const { return v && active_.contains(v); }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 
 #include "catamaran/base/suggest.h"
 #include "catamaran/ir/flatten.h"
@@ -64,6 +66,29 @@ Wanted ListedWanted(BuildContext& c, const Attr::List& list, const Function& f) 
   return wanted;
 }
 
+// Inlining and computing again copy values with their names; a printed function has each once.
+void GiveEachNameOnce(Function& f) {
+  std::unordered_map<std::string, int> used;
+  const auto rename = [&](Value* v) {
+    if (v->name.empty() || used.try_emplace(v->name, 0).second) return;
+    const std::string name = v->name;
+    do {
+      v->name = fmt::format("{}_{}", name, ++used[name]);
+    } while (!used.try_emplace(v->name, 0).second);
+  };
+  for (int i = 0; i < f.num_params(); ++i) rename(f.param(i));
+  ForEachOp(f.body(), [&](Op& op) {
+    for (int i = 0; i < op.num_results(); ++i) rename(op.result(i));
+    if (op.blocks.empty()) return;
+    // The two blocks of a while call what they carry by one name.
+    Block& first = *op.blocks[0];
+    for (int i = 0; i < first.num_args(); ++i) {
+      rename(first.arg(i));
+      for (size_t b = 1; b < op.blocks.size(); ++b) op.blocks[b]->arg(i)->name = first.arg(i)->name;
+    }
+  });
+}
+
 void BuildGrad(BuildContext& c) {
   Program& program = c.program();
   const Function& f = c.Fn("f");
@@ -121,6 +146,7 @@ void BuildGrad(BuildContext& c) {
   }
   end->SetOperands(results);
   g.results_declared = true;
+  GiveEachNameOnce(g);
   c.Finish(g);
 }
 
