@@ -293,7 +293,7 @@ void PlanBuilder::AddOp(const Op& op, int block, int depth) {
   }
   if (op.Is("key")) {
     node.kind = NodeKind::kKey;
-    node.ins = loop_indices_;
+    if (op.num_operands() == 0) node.ins = loop_indices_;
     const Attr& path = op.attr("path");
     // A copy of a key (a value that is computed again) is the same key.
     node.path_hash = path.empty() ? HashCombine(1, next_key_++) : HashString(path.AsWord());

@@ -115,7 +115,8 @@ void DefineStructuralOps(OpSet& ops) {
       .Group("language")
       .Doc(
           "A key for random ops: a function of the state's seed and step, the call path and the "
-          "loop indices around it.")
+          "loop indices around it. Gradients, which run loops backwards, say the indices.")
+      .VariadicIn("indices", "i64: instead of those of the loops around it")
       .Traits(reads)
       .StopsGrad()
       .OptionalAttr("path", AttrKind::kString, "set when calls are expanded")

@@ -40,6 +40,7 @@ void Differentiator::FailAt(const Op& op, std::string message) const {
 void Differentiator::Run() {
   HoistReads();
   FixLiterals();
+  FixKeys();
   Op* end = function_.body().terminator();
   if (function_.commit_region()) end = end->prev();
   for (Value* a : wrt_args_) active_.insert(a);
@@ -128,6 +129,8 @@ bool Differentiator::MarkActive(Op& op) {
     }
   }
   if (!active) return false;
+  // What a block yields may come from outside, with nothing computed in between.
+  if (op.def().traits.terminator) return true;
   bool any = false;
   for (int i = 0; i < op.num_results(); ++i) {
     if (!Differentiable(op.result(i)->type)) continue;
@@ -152,6 +155,12 @@ std::vector<Op*> Differentiator::PrepareForward(Block& block, Op* end) {
 Var Differentiator::Adjoint(const Value* v) const {
   auto it = adjoints_.find(v);
   return it == adjoints_.end() ? Var() : it->second;
+}
+
+Var Differentiator::DenseAdjoint(Value* v) {
+  const Var grad = Adjoint(v);
+  if (!grad || !grad.type().is_rows()) return grad;
+  return emit_.Emit("rows_to_dense", {grad, emit_.Wrap(v)});
 }
 
 Value* Differentiator::StateValue(const std::string& path) const {
@@ -213,7 +222,7 @@ void Differentiator::Reverse(const std::vector<Op*>& ops, bool nested) {
 void Differentiator::ReverseOp(Op& op, bool nested) {
   if (op.Is("read") || op.def().stops_grad) return;
   std::vector<Var> result_grads;
-  for (int i = 0; i < op.num_results(); ++i) result_grads.push_back(Adjoint(op.result(i)));
+  for (int i = 0; i < op.num_results(); ++i) result_grads.push_back(DenseAdjoint(op.result(i)));
   std::vector<bool> wanted;
   for (int i = 0; i < op.num_operands(); ++i) wanted.push_back(IsActive(op.operand(i)));
   if (!op.def().grad) {

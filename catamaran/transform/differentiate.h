@@ -35,7 +35,7 @@ class Differentiator {
 
   // After Run: the gradient of a state (an empty Var: nothing flows to it) or of an argument.
   Var StateGrad(const std::string& path) const;
-  Var ArgGrad(Value* arg) const { return Adjoint(arg); }
+  Var ArgGrad(Value* arg) { return DenseAdjoint(arg); }
   // The value of the param in the body, or null when the function does not read it.
   Value* StateValue(const std::string& path) const;
   Emitter& emitter() { return emit_; }
@@ -45,12 +45,18 @@ class Differentiator {
  private:
   void HoistReads();
   void FixLiterals();
+  // Makes keys in loops say the indices they depend on: the gradient runs a loop backwards.
+  void FixKeys();
+  // The number of the round, in the block of the loop that is number `block`.
+  Value* RoundIndex(Op& loop, size_t block);
   // Marks what depends on the states and arguments asked for; returns whether any result does.
   bool MarkActive(Op& op);
   bool IsActive(const Value* v) const { return v && active_.contains(v); }
   static bool Differentiable(const Type& type);
 
   Var Adjoint(const Value* v) const;
+  // The same, never as rows: rules and loops compute with tensors.
+  Var DenseAdjoint(Value* v);
   void Accumulate(Value* v, Var grad, const Op& from);
   Var Sum(Var earlier, Var later, Value* like);
 
@@ -88,6 +94,7 @@ class Differentiator {
   std::map<std::string, Var> table_grads_;
   std::map<std::string, Value*> reads_;
   std::unordered_map<const Op*, KeptLoop> kept_;
+  std::unordered_set<const Op*> counted_;  // whiles whose last carried value is the round
 };
 
 }  // namespace catamaran

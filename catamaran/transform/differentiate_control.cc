@@ -31,6 +31,48 @@ std::vector<Value*> Differentiator::ActiveCaptures(Op& op) const {
   return captures;
 }
 
+Value* Differentiator::RoundIndex(Op& loop, size_t block) {
+  if (loop.Is("for")) return loop.blocks[0]->arg(0);
+  const Type round = Type::Scalar(DType::kI64);
+  if (counted_.insert(&loop).second) {
+    Emitter before(program_, function_, *loop.parent(), &loop);
+    before.SetLocation(Behind(loop.at));
+    std::vector<Value*> starts;
+    for (int i = 0; i < loop.num_operands(); ++i) starts.push_back(loop.operand(i));
+    starts.push_back(before.Constant(0, DType::kI64).value());
+    loop.SetOperands(starts);
+    loop.AddResult("", round);
+    for (const auto& b : loop.blocks) b->AddArg("", round);
+    Block& body = *loop.blocks[1];
+    Op* end = body.terminator();
+    Emitter inside(program_, function_, body, end);
+    inside.SetLocation(Behind(loop.at));
+    std::vector<Value*> yields;
+    for (int i = 0; i < end->num_operands(); ++i) yields.push_back(end->operand(i));
+    const Var one = inside.Constant(1, DType::kI64);
+    yields.push_back((inside.Wrap(body.arg(body.num_args() - 1)) + one).value());
+    end->SetOperands(yields);
+  }
+  Block& b = *loop.blocks[block];
+  return b.arg(b.num_args() - 1);
+}
+
+void Differentiator::FixKeys() {
+  std::vector<Op*> keys;
+  ForEachOp(function_.body(), [&](Op& op) {
+    if (op.Is("key") && op.num_operands() == 0) keys.push_back(&op);
+  });
+  for (Op* key : keys) {
+    std::vector<Value*> indices;  // innermost first
+    for (Block* block = key->parent(); Op* op = block->parent_op(); block = op->parent()) {
+      if (!op->Is("for") && !op->Is("while")) continue;
+      const size_t number = op->blocks[0].get() == block ? 0 : 1;
+      indices.push_back(RoundIndex(*op, number));
+    }
+    key->SetOperands(std::vector<Value*>(indices.rbegin(), indices.rend()));
+  }
+}
+
 void Differentiator::RecomputeAndReverse(Block& block, ValueMap& map,
                                          const std::vector<Var>& yield_grads,
                                          const std::unordered_set<const Op*>& skip) {
@@ -45,17 +87,27 @@ void Differentiator::RecomputeAndReverse(Block& block, ValueMap& map,
     if (!skip.contains(op)) target.Insert(CloneOp(*op, map));
   }
   std::vector<Op*> ops;
+  std::unordered_map<const Value*, Value*> replaced;  // results of loops, by what they were
   for (Op* op = last ? last->next() : target.first(); op;) {
     Op* next = op->next();
     const bool active = MarkActive(*op);
-    if (active && (op->Is("for") || op->Is("while"))) op = KeepCarried(*op);
+    if (active && (op->Is("for") || op->Is("while"))) {
+      std::vector<const Value*> before;
+      for (int i = 0; i < op->num_results(); ++i) before.push_back(op->result(i));
+      op = KeepCarried(*op);
+      for (size_t i = 0; i < before.size(); ++i) {
+        replaced[before[i]] = op->result(static_cast<int>(i));
+      }
+    }
     if (active) ops.push_back(op);
     op = next;
   }
   for (int i = 0; i < end->num_operands(); ++i) {
     if (!yield_grads[i]) continue;
     auto it = map.find(end->operand(i));
-    Accumulate(it == map.end() ? end->operand(i) : it->second, yield_grads[i], *end);
+    Value* yielded = it == map.end() ? end->operand(i) : it->second;
+    if (auto now = replaced.find(yielded); now != replaced.end()) yielded = now->second;
+    Accumulate(yielded, yield_grads[i], *end);
   }
   Reverse(ops, true);
 }
@@ -64,7 +116,7 @@ void Differentiator::ReverseIf(Op& op) {
   const std::vector<Value*> captures = ActiveCaptures(op);
   if (captures.empty()) return;
   std::vector<Var> yield_grads;
-  for (int i = 0; i < op.num_results(); ++i) yield_grads.push_back(Adjoint(op.result(i)));
+  for (int i = 0; i < op.num_results(); ++i) yield_grads.push_back(DenseAdjoint(op.result(i)));
 
   Block& outer = emit_.block();
   Op* outer_before = emit_.before();
@@ -83,12 +135,8 @@ void Differentiator::ReverseIf(Op& op) {
     RecomputeAndReverse(*block, map, yield_grads, {});
     std::vector<Value*> yields;
     for (Value* c : captures) {
-      Var g = Adjoint(c);
-      if (!g) {
-        g = ZerosLike(c);
-      } else if (g.type().is_rows()) {
-        g = emit_.Emit("rows_to_dense", {g, emit_.Wrap(c)});
-      }
+      Var g = DenseAdjoint(c);
+      if (!g) g = ZerosLike(c);
       yields.push_back(g.value());
       if (saved[c]) {
         adjoints_[c] = saved[c];
@@ -211,7 +259,7 @@ void Differentiator::ReverseLoop(Op& op) {
   Var end = is_for ? emit_.Wrap(op.operand(1)) : emit_.Wrap(op.result(op.num_results() - 1));
   std::vector<Value*> operands = {begin.value(), end.value()};
   for (int i : active_carried) {
-    Var g = Adjoint(op.result(i));
+    Var g = DenseAdjoint(op.result(i));
     if (!g) g = ZerosLike(op.result(i));
     operands.push_back(g.value());
   }
@@ -264,15 +312,13 @@ void Differentiator::ReverseLoop(Op& op) {
   std::vector<Value*> yields;
   for (int k : active_carried) {
     Value* start = map[body.arg(first + k)];
-    Var g = Adjoint(start);
+    Var g = DenseAdjoint(start);
     if (!g) g = ZerosLike(start);
-    if (g.type().is_rows()) g = emit_.Emit("rows_to_dense", {g, emit_.Wrap(start)});
     yields.push_back(g.value());
   }
   for (int k = 0; k < num_captures; ++k) {
     Var total = emit_.Wrap(args[num_adjoints + k]);
-    Var g = Adjoint(captures[k]);
-    if (g && g.type().is_rows()) g = emit_.Emit("rows_to_dense", {g, emit_.Wrap(captures[k])});
+    const Var g = DenseAdjoint(captures[k]);
     yields.push_back((g ? total + g : total).value());
     if (saved[captures[k]]) {
       adjoints_[captures[k]] = saved[captures[k]];
