@@ -279,6 +279,20 @@ run 1 run ragged.ctm f --feed x=values.npy
 run 1 run double.ctm f --feed x=x.npy,offsets.npy
 has 'offsets of a dense argument' "$err" 'is not ragged'
 
+# ---- libraries of ops
+cat >swish.ctm <<'X'
+program p
+fn f(x: f32[N]) -> f32[N] { return swish(x) }
+X
+plugin=$(dirname "$catamaran")/sample_plugin.so
+run 1 check swish.ctm
+run 0 check --load "$plugin" swish.ctm
+run 0 --load "$plugin" check swish.ctm
+run 0 ops swish --load "$plugin"
+has 'an op of a library is explained' "$out" 'swish'
+run 3 check --load nothing.so swish.ctm
+has 'a library that is not there' "$err" 'nothing.so'
+
 # ---- demo
 run 0 demo --out demo --steps 6000
 has 'the demo learns' "$out" ' % of 2000 held-out points are right'

@@ -73,6 +73,12 @@ int Main(int argc, char** argv) {
                                                 OpSet::kVersion, IsaName(DetectIsa())));
   app.footer(kFooter);
   app.require_subcommand(1);
+  app.fallthrough();  // so that --load may stand behind the command too
+  app.add_option("--load", session.libraries, "a shared library with more ops and builders")
+      ->type_name("LIB.so")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
   AddCheck(app, session);
   AddShow(app, session);
   AddRun(app, session);

@@ -4,7 +4,6 @@
 
 #include "catamaran/base/suggest.h"
 #include "catamaran/ir/op_set.h"
-#include "catamaran/nn/standard.h"
 #include "cli/session.h"
 
 namespace catamaran::cli {
@@ -127,7 +126,7 @@ void ShowOp(const Session& session, const OpDef& def) {
 }
 
 ExitCode Ops(Session& session, const std::string& name) {
-  const auto ops = StandardOps();
+  const auto ops = MakeVocabulary(session).ops;
   if (!name.empty()) {
     const OpDef* def = ops->Find(name);
     if (def == nullptr) {
@@ -158,7 +157,7 @@ ExitCode Ops(Session& session, const std::string& name) {
 }
 
 ExitCode Builders(Session& session, const std::string& name) {
-  const auto builders = StandardBuilders();
+  const auto builders = MakeVocabulary(session).builders;
   if (!name.empty()) {
     const BuilderDef* def = builders->Find(name);
     if (def == nullptr) {

@@ -5,6 +5,7 @@
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/parser.h"
 #include "catamaran/nn/standard.h"
+#include "catamaran/ops/load_library.h"
 
 namespace catamaran::cli {
 
@@ -12,13 +13,20 @@ void CheckReadable(const FileSystem& fs, const std::string& path) {
   Outside([&] { return fs.OpenRead(path); });
 }
 
+Vocabulary MakeVocabulary(const Session& session) {
+  Vocabulary words{StandardOps(), StandardBuilders()};
+  for (const std::string& path : session.libraries) {
+    Outside([&] { LoadOpLibrary(*words.ops, *words.builders, path); });
+  }
+  return words;
+}
+
 ProgramFile LoadProgram(Session& session, const std::string& path) {
   CheckReadable(session.fs, path);
-  std::shared_ptr<const OpSet> ops = StandardOps();
-  std::shared_ptr<const BuilderSet> builders = StandardBuilders();
-  Program written = ParseFile(session.fs, path, ops, *builders);
-  Program flat = Flatten(written, *builders);
-  return {std::move(ops), std::move(builders), std::move(written), std::move(flat)};
+  Vocabulary words = MakeVocabulary(session);
+  Program written = ParseFile(session.fs, path, words.ops, *words.builders);
+  Program flat = Flatten(written, *words.builders);
+  return {std::move(words.ops), std::move(words.builders), std::move(written), std::move(flat)};
 }
 
 std::pair<std::string, std::string> SplitAssignment(const std::string& text,

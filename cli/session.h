@@ -12,10 +12,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/file.h"
 #include "catamaran/ir/builder_set.h"
+#include "catamaran/ir/op_set.h"
 #include "catamaran/ir/program.h"
 #include "cli/terminal.h"
 
@@ -55,8 +58,16 @@ struct Session {
   std::string program = "catamaran";  // as it was called, for commands that the user may copy
   Style out = Style::For(stdout);
   Style err = Style::For(stderr);
+  std::vector<std::string> libraries;  // of ops and builders, to load
   std::function<ExitCode()> action;
 };
+
+// The standard ops and builders, and those of the libraries that the user named.
+struct Vocabulary {
+  std::shared_ptr<OpSet> ops;
+  std::shared_ptr<BuilderSet> builders;
+};
+Vocabulary MakeVocabulary(const Session& session);
 
 // A program file, as written and flat.
 struct ProgramFile {

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <new>
 
@@ -185,8 +184,9 @@ fn f() {
   }
 }
 
-// Not a benchmark: says when the interpreter has become many times slower than it should be.
-TEST(Loop, AChainOfSmallOpsCostsLittleBesideItsKernels) {
+// How long it takes is a matter of bench/run op-overhead; here: it is right, and in the steady
+// state it allocates nothing.
+TEST(Loop, AChainOfSmallOpsRunsWithoutAllocating) {
   std::string text = "program p\nfn f(x: f32[1]) {\n  y0 = test_negate(x)\n";
   constexpr int kOps = 1000;
   for (int i = 1; i < kOps; ++i) {
@@ -201,20 +201,10 @@ TEST(Loop, AChainOfSmallOpsCostsLittleBesideItsKernels) {
   float y = 0;
   FetchBuffer fetches[] = {{&y, sizeof(y), {}}};
   f->Run(*state, feeds, fetches);
-  double best = 1e9;
-  for (int repeat = 0; repeat < 50; ++repeat) {
-    const auto begin = std::chrono::steady_clock::now();
-    f->Run(*state, feeds, fetches);
-    best = std::min(
-        best,
-        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
-  }
+  const int64_t before = allocations;
+  for (int repeat = 0; repeat < 50; ++repeat) f->Run(*state, feeds, fetches);
+  EXPECT_EQ(allocations - before, 0);
   EXPECT_EQ(y, 1);
-  RecordProperty("nanoseconds_per_op", fmt::format("{:.1f}", best / kOps));
-  if (std::getenv("CATAMARAN_PRINT_TIMES")) fmt::print("{:.1f} ns an op\n", best / kOps);
-#if defined(NDEBUG) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-  EXPECT_LT(best / kOps, 200);
-#endif
 }
 
 }  // namespace

@@ -1,38 +1,29 @@
-// sgd, momentum, adam: from a gradient function to a training function. Params are updated in
-// the commit region by the rule of that name; a table gets one `push`, which uses the
-// optimizer that the table declares.
+// sgd, momentum, adam and the other dense rules: from a gradient function to a training function.
+// Params are updated in the commit region by the rule of that name; a table gets one `push`, which
+// uses the optimizer that the table declares.
 
 #include <fmt/format.h>
 
 #include "catamaran/ir/diagnostic.h"
+#include "catamaran/table/optimizers.h"
 #include "catamaran/transform/builders.h"
 #include "catamaran/transform/wrap_function.h"
 
 namespace catamaran {
 namespace {
 
-struct Rule {
-  std::string name;
-  std::vector<std::string> slots;                             // "m", "v"
-  std::vector<std::pair<std::string, Attr>> hyperparameters;  // with defaults
-  std::string doc;
-};
-
-std::vector<Rule> Rules() {
-  return {
-      {"sgd", {}, {}, "w -= lr * g."},
-      {"momentum",
-       {"v"},
-       {{"momentum", 0.9}, {"nesterov", false}},
-       "v = momentum * v + g; w -= lr * v (with nesterov: lr * (g + momentum * v))."},
-      {"adam",
-       {"m", "v"},
-       {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}},
-       "Adam with bias correction."},
-  };
+// What goes into the op: not what only says how slots start, nor a decay that does nothing.
+std::vector<NamedAttr> RuleAttrs(const BuildContext& c, const OptimizerFact& fact) {
+  std::vector<NamedAttr> attrs = {{"rule", Attr::Word(std::string(fact.name))}};
+  for (const HyperFact& hyper : fact.hypers) {
+    if (hyper.name == "initial_accumulator") continue;
+    if (hyper.name == "weight_decay" && c.Float(hyper.name) == 0) continue;
+    attrs.push_back({std::string(hyper.name), c.arg(hyper.name)});
+  }
+  return attrs;
 }
 
-void CheckTable(const BuildContext& c, const StateDecl& table, const std::string& rule) {
+void CheckTable(const BuildContext& c, const StateDecl& table, std::string_view rule) {
   if (!FindAttr(table.settings, "optimizer").empty()) return;
   Diagnostic d{
       c.at(),
@@ -45,7 +36,7 @@ void CheckTable(const BuildContext& c, const StateDecl& table, const std::string
   c.Fail(std::move(d));
 }
 
-void BuildOptimizer(BuildContext& c, const Rule& rule) {
+void BuildOptimizer(BuildContext& c, const OptimizerFact& fact) {
   Program& program = c.program();
   const Function& inner = c.Fn("g");
   const std::string step_path = c.Declare(StateKind::kVar, "step", Type::Scalar(DType::kI64), 0);
@@ -62,16 +53,17 @@ void BuildOptimizer(BuildContext& c, const Rule& rule) {
     if (!state) continue;
     Update u{i, state, {state->name}};
     if (state->kind == StateKind::kTable) {
-      CheckTable(c, *state, rule.name);
+      CheckTable(c, *state, fact.name);
     } else {
-      for (const std::string& slot : rule.slots) {
-        u.states.push_back(
-            c.Declare(StateKind::kVar, slot + "." + state->name, state->type, 0, {{"slot", true}}));
+      for (const SlotFact& slot : fact.slots) {
+        const Attr initial = slot.initial_accumulator ? c.arg("initial_accumulator") : Attr(0);
+        u.states.push_back(c.Declare(StateKind::kVar, fmt::format("{}.{}", slot.name, state->name),
+                                     state->type, initial, {{"slot", true}}));
       }
     }
     updates.push_back(std::move(u));
   }
-  if (updates.empty()) c.Fail(fmt::format("{}: {} returns no gradients", rule.name, inner.name));
+  if (updates.empty()) c.Fail(fmt::format("{}: {} returns no gradients", fact.name, inner.name));
 
   Function& f = BeginWrap(c, inner);
   Emitter emit(program, f, f.body());
@@ -85,8 +77,7 @@ void BuildOptimizer(BuildContext& c, const Rule& rule) {
   Emitter region(program, f, emit.CommitRegion());
   region.SetLocation(c.at());
   region.EmitWithStates("guard", {}, std::span(&finite, 1));
-  std::vector<NamedAttr> attrs = {{"rule", Attr::Word(rule.name)}};
-  for (const auto& [name, unused] : rule.hyperparameters) attrs.push_back({name, c.arg(name)});
+  const std::vector<NamedAttr> attrs = RuleAttrs(c, fact);
   for (const Update& u : updates) {
     const Var grad = results[u.result];
     if (u.state->kind == StateKind::kTable) {
@@ -112,16 +103,24 @@ void BuildOptimizer(BuildContext& c, const Rule& rule) {
 }  // namespace
 
 void AddOptimizers(BuilderSet& builders) {
-  for (const Rule& rule : Rules()) {
+  for (const OptimizerFact& fact : Optimizers()) {
+    // A slot that is one number a row makes sense in tables only.
+    bool rowwise = false;
+    for (const SlotFact& slot : fact.slots) rowwise |= slot.per_row;
+    if (rowwise) continue;
     std::vector<StaticParam> params = {
         {"g", StaticKind::kFunction, {}, "a gradient function", {}},
         {"lr", StaticKind::kFloat, {}, "the learning rate of dense parameters", {}}};
-    for (const auto& [name, value] : rule.hyperparameters) {
-      const StaticKind kind = value.get<bool>() ? StaticKind::kBool : StaticKind::kFloat;
-      params.push_back({name, kind, value, "", {}});
+    for (const HyperFact& hyper : fact.hypers) {
+      const bool flag = hyper.name == "nesterov";
+      params.push_back({std::string(hyper.name),
+                        flag ? StaticKind::kBool : StaticKind::kFloat,
+                        flag ? Attr(hyper.default_value != 0) : Attr(hyper.default_value),
+                        std::string(hyper.doc),
+                        {}});
     }
-    builders.Add({rule.name, rule.doc, std::move(params),
-                  [rule](BuildContext& c) { BuildOptimizer(c, rule); }});
+    builders.Add({std::string(fact.name), "Trains with the rule " + std::string(fact.doc) + ".",
+                  std::move(params), [&fact](BuildContext& c) { BuildOptimizer(c, fact); }});
   }
 }
 
