@@ -36,14 +36,11 @@ constexpr OptimizerFact kOptimizers[] = {
     {Rule::kAdagrad, "adagrad", "a += g * g; w -= lr * g / (sqrt(a) + eps)", kAdagradSlots,
      kAdagradHypers},
     {Rule::kRowwiseAdagrad, "rowwise_adagrad",
-     "a += mean(g * g) of the row; w -= lr * g / (sqrt(a) + eps)", kRowwiseSlots,
-     kAdagradHypers},
-    {Rule::kAdam, "adam",
-     "w -= lr * m' / (sqrt(v') + eps), m' and v' corrected for their start", kAdamSlots,
-     kAdamHypers, true},
-    {Rule::kRmsprop, "rmsprop",
-     "v = rho * v + (1 - rho) * g * g; w -= lr * g / (sqrt(v) + eps)", kRmspropSlots,
-     kRmspropHypers},
+     "a += mean(g * g) of the row; w -= lr * g / (sqrt(a) + eps)", kRowwiseSlots, kAdagradHypers},
+    {Rule::kAdam, "adam", "w -= lr * m' / (sqrt(v') + eps), m' and v' corrected for their start",
+     kAdamSlots, kAdamHypers, true},
+    {Rule::kRmsprop, "rmsprop", "v = rho * v + (1 - rho) * g * g; w -= lr * g / (sqrt(v) + eps)",
+     kRmspropSlots, kRmspropHypers},
 };
 
 // The member that a hyperparameter sets.
