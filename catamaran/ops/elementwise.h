@@ -50,6 +50,9 @@ class ElementwiseBuilder {
   ElementwiseBuilder& KinkSample(Tensors... inputs) {
     return AddSample({.inputs = {std::move(inputs)...}, .check_gradient = false});
   }
+  // Samples for an op of two numbers: every way in which they broadcast, an empty tensor, and
+  // all integer dtypes.
+  ElementwiseBuilder& PairSamples();
   ElementwiseBuilder& AddSample(catamaran::Sample sample);
 
   OpDef& def() { return builder_.def(); }

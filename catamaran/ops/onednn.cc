@@ -186,7 +186,7 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& d) {
   const auto algorithm = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
   return {Engine(), kind,      algorithm, Any(d.x), Any(d.w),
-          Any(d.y), d.strides, d.dilates, d.begin,  d.end};
+          Any(d.y), d.strides, d.dilates, d.begin,  d.begin};
 #else
   return {dnnl::convolution_forward::desc(kind, algorithm, Any(d.x), Any(d.w), Any(d.y), d.strides,
                                           d.dilates, d.begin, d.begin),
