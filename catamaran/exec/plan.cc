@@ -450,14 +450,15 @@ void PlanBuilder::FinishCarried(PlanNode& node, const std::vector<int>& yields, 
       continue;
     }
     // What is yielded may be the old value of another argument: copy by way of a third place.
-    for (const CarriedValue& other : node.carried) {
-      const std::vector<int>& roots = yield.roots;
-      const bool is_other = other.arg != carried.arg &&
-                            std::find(roots.begin(), roots.end(), other.arg) != roots.end();
-      if (is_other && carried.staging < 0) {
-        carried.staging = AddSlot(nullptr, plan.slots[static_cast<size_t>(carried.arg)].type,
-                                  Storage::kArena, node.blocks[0]);
-      }
+    const std::vector<int>& roots = yield.roots;
+    const bool is_other =
+        std::any_of(node.carried.begin(), node.carried.end(), [&](const CarriedValue& other) {
+          return other.arg != carried.arg &&
+                 std::find(roots.begin(), roots.end(), other.arg) != roots.end();
+        });
+    if (is_other) {
+      const Type type = plan.slots[static_cast<size_t>(carried.arg)].type;
+      carried.staging = AddSlot(nullptr, type, Storage::kArena, node.blocks[0]);
     }
   }
 }
