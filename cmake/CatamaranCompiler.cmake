@@ -63,9 +63,9 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     CCACHE_SLOPPINESS=pch_defines,time_macros "${CCACHE}")
   file(RELATIVE_PATH source_prefix "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/")
   add_compile_options("-fmacro-prefix-map=${source_prefix}=")
-else()
-  add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 endif()
+# Without ccache, or with CCACHE_DISABLE set, files go by their whole path.
+add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 
 foreach(linker mold lld)
   check_linker_flag(CXX -fuse-ld=${linker} CATAMARAN_HAVE_${linker})
