@@ -131,7 +131,7 @@ class BuildContextImpl : public BuildContext {
   }
 
   [[noreturn]] void Fail(std::string message) const override {
-    Fail(Diagnostic{at_, 1, std::move(message), {}});
+    throw ProgramError({Diagnostic{at_, 1, std::move(message), {}}}, flattener_.sources());
   }
   [[noreturn]] void Fail(Diagnostic diagnostic) const override {
     throw ProgramError({std::move(diagnostic)}, flattener_.sources());
