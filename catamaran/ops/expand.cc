@@ -10,38 +10,13 @@
 #include "catamaran/base/thread_pool.h"
 #include "catamaran/ops/broadcast_loop.h"
 #include "catamaran/ops/move.h"
-
-// reference-begin
-namespace catamaran::reference {
-
-struct ExpandSizes {
-  int64_t rank;
-  int64_t dims[8];     // of the result
-  int64_t strides[8];  // in x, of the result's axes; 0 where x is repeated
-};
-
-template <class T>
-void Expand(const T* x, T* y, const ExpandSizes& s) {
-  int64_t count = 1;
-  for (int64_t a = 0; a < s.rank; ++a) count *= s.dims[a];
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t left = i, at = 0;
-    for (int64_t a = s.rank - 1; a >= 0; --a) {
-      at += left % s.dims[a] * s.strides[a];
-      left /= s.dims[a];
-    }
-    y[i] = x[at];
-  }
-}
-
-}  // namespace catamaran::reference
-// reference-end
+#include "catamaran/ops/strided_copy.h"
 
 namespace catamaran {
 
 namespace {
 
-using reference::ExpandSizes;
+using reference::StridedSizes;
 
 // Whether x broadcasts to `target`.
 bool CheckExpands(InferContext& c, const Type& x, const Type& target) {
@@ -60,8 +35,8 @@ bool CheckExpands(InferContext& c, const Type& x, const Type& target) {
   return true;
 }
 
-ExpandSizes SizesOf(const Shape& x, const Shape& y) {
-  ExpandSizes s{};
+StridedSizes SizesOf(const Shape& x, const Shape& y) {
+  StridedSizes s{};
   s.rank = y.rank();
   const auto strides = x.RowMajorStrides();
   for (int axis = 0; axis < y.rank(); ++axis) {
@@ -73,10 +48,10 @@ ExpandSizes SizesOf(const Shape& x, const Shape& y) {
 }
 
 KernelStatus RunReference(KernelContext& context) {
-  const ExpandSizes s = SizesOf(context.in(0).shape(), context.out().shape());
+  const StridedSizes s = SizesOf(context.in(0).shape(), context.out().shape());
   DispatchWidth(context.in(0).tensor.dtype, [&](auto zero) {
     using T = decltype(zero);
-    reference::Expand(context.in(0).data<const T>(), context.out().data<T>(), s);
+    reference::StridedCopy(context.in(0).data<const T>(), context.out().data<T>(), s);
   });
   return KernelStatus::kDone;
 }
@@ -112,7 +87,7 @@ KernelStatus RunRows(KernelContext& context) {
 }
 
 void FillSizes(const KernelQuery& query, Words& words) {
-  const ExpandSizes s = SizesOf(query.in[0]->shape(), query.out[0]->shape());
+  const StridedSizes s = SizesOf(query.in[0]->shape(), query.out[0]->shape());
   words << s.rank;
   for (int64_t dim : s.dims) words << dim;
   for (int64_t stride : s.strides) words << stride;
@@ -139,8 +114,8 @@ void DefineExpand(OpSet& ops) {
         const Type target = Type::Tensor(c.type(0).dtype(), c.op().attr("shape").AsDims());
         if (CheckExpands(c, c.type(0), target)) c.SetResult(target);
       })
-      .Sizes("ExpandSizes", FillSizes)
-      .Reference("Expand", RunReference)
+      .Sizes("StridedSizes", FillSizes)
+      .Reference("StridedCopy", RunReference)
       .Fast(RowsKernel())
       .Grad([](GradContext& c) { c.SetGrad(0, c.SumTo(c.grad(), c.operand(0))); })
       .AddSample({.inputs = {Uniform({3}, -1, 1)}, .attrs = {{"shape", Attr::Ints({4, 3})}}})
@@ -168,8 +143,8 @@ void DefineExpandLike(OpSet& ops) {
         const Type target = c.type(1).WithDType(c.type(0).dtype());
         if (CheckExpands(c, c.type(0), target)) c.SetResult(target);
       })
-      .Sizes("ExpandSizes", FillSizes)
-      .Reference("Expand", RunReference)
+      .Sizes("StridedSizes", FillSizes)
+      .Reference("StridedCopy", RunReference)
       .Fast(RowsKernel())
       .Grad([](GradContext& c) {
         if (c.wanted(0)) c.SetGrad(0, c.SumTo(c.grad(), c.operand(0)));

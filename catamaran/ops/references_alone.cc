@@ -7,7 +7,7 @@
 namespace catamaran::reference {
 
 template void Sum<float>(const float*, float*, const ReduceSizes&);
-template void Transpose<uint8_t>(const uint8_t*, uint8_t*, const TransposeSizes&);
+template void StridedCopy<uint8_t>(const uint8_t*, uint8_t*, const StridedSizes&);
 template void Dropout<double>(const double*, const uint64_t*, double*, const DropoutSizes&);
 template float scalar::Sigmoid<float>(float);
 

@@ -8,38 +8,13 @@
 
 #include "catamaran/base/thread_pool.h"
 #include "catamaran/ops/move.h"
-
-// reference-begin
-namespace catamaran::reference {
-
-struct TransposeSizes {
-  int64_t rank;
-  int64_t dims[8];     // of the result
-  int64_t strides[8];  // in x, of the result's axes
-};
-
-template <class T>
-void Transpose(const T* x, T* y, const TransposeSizes& s) {
-  int64_t count = 1;
-  for (int64_t a = 0; a < s.rank; ++a) count *= s.dims[a];
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t left = i, at = 0;
-    for (int64_t a = s.rank - 1; a >= 0; --a) {
-      at += left % s.dims[a] * s.strides[a];
-      left /= s.dims[a];
-    }
-    y[i] = x[at];
-  }
-}
-
-}  // namespace catamaran::reference
-// reference-end
+#include "catamaran/ops/strided_copy.h"
 
 namespace catamaran {
 
 namespace {
 
-using reference::TransposeSizes;
+using reference::StridedSizes;
 
 // The permutation: axis i of the result is axis perm[i] of x. Empty when it is none.
 std::vector<int> PermOf(const Op& op, int rank) {
@@ -72,10 +47,10 @@ void InferTranspose(InferContext& c) {
   c.SetResult(Type::Tensor(x.dtype(), std::move(dims)));
 }
 
-TransposeSizes SizesOf(const Op& op, const Shape& x) {
+StridedSizes SizesOf(const Op& op, const Shape& x) {
   const std::vector<int> perm = PermOf(op, x.rank());
   const auto strides = x.RowMajorStrides();
-  TransposeSizes s{};
+  StridedSizes s{};
   s.rank = x.rank();
   for (int axis = 0; axis < x.rank(); ++axis) {
     s.dims[axis] = x[perm[axis]];
@@ -85,10 +60,10 @@ TransposeSizes SizesOf(const Op& op, const Shape& x) {
 }
 
 KernelStatus RunReference(KernelContext& context) {
-  const TransposeSizes s = SizesOf(*context.op, context.in(0).shape());
+  const StridedSizes s = SizesOf(*context.op, context.in(0).shape());
   DispatchWidth(context.in(0).tensor.dtype, [&](auto zero) {
     using T = decltype(zero);
-    reference::Transpose(context.in(0).data<const T>(), context.out().data<T>(), s);
+    reference::StridedCopy(context.in(0).data<const T>(), context.out().data<T>(), s);
   });
   return KernelStatus::kDone;
 }
@@ -166,14 +141,14 @@ void DefineTranspose(OpSet& ops) {
       .In("x")
       .OptionalAttr("perm", AttrKind::kInts, "the axes of x in their new order")
       .Infer(InferTranspose)
-      .Sizes("TransposeSizes",
+      .Sizes("StridedSizes",
              [](const KernelQuery& query, Words& words) {
-               const TransposeSizes s = SizesOf(*query.op, query.in[0]->shape());
+               const StridedSizes s = SizesOf(*query.op, query.in[0]->shape());
                words << s.rank;
                for (int64_t dim : s.dims) words << dim;
                for (int64_t stride : s.strides) words << stride;
              })
-      .Reference("Transpose", RunReference)
+      .Reference("StridedCopy", RunReference)
       .Fast(tiled)
       .Grad(GradOfTranspose)
       .AddSample({.inputs = {Uniform({4, 3}, -1, 1)}})
