@@ -46,6 +46,10 @@ const Case kCases[] = {
      "ragged"},
     {"DTypesDoNotMix", "program t\nfn f(x: f32[3], y: i64[3]) -> f32[3] {\n  return x + y\n}\n",
      "test.ctm:3", "dtypes differ"},
+    {"APushNeedsATableWithAnOptimizer",
+     "program t\ntable @t : u64 -> f32[2] = zeros\nfn f(ids: u64[B], g: f32[B, 2]) -> f32[B, 2] {\n"
+     "  push(@t, lookup_rows(ids, g))\n  return g\n}\n",
+     "test.ctm:4", "@t declares no optimizer"},
     {"StateShapesAreConstant", "program t\nparam @w : f32[N] = zeros\n", "test.ctm:2", "N"},
 };
 

@@ -58,7 +58,8 @@ class KernelBench final : public RunServices {
   // --- State.
   void AddTable(const std::string& name, Table* table) {
     const Type row = Type::Tensor(DType::kF32, {Dim(table->width())});
-    program_.items.Add(StateDecl{StateKind::kTable, name, row, {}, {}, {}});
+    program_.items.Add(
+        StateDecl{StateKind::kTable, name, row, {}, {{"optimizer", Attr::Word("sgd")}}, {}});
     tables_[name] = table;
   }
   void AddState(const std::string& name, Tensor value, StateKind kind = StateKind::kParam) {

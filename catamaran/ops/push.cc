@@ -36,6 +36,11 @@ void InferPush(InferContext& c) {
            ", wanted a table; update changes a param");
     return;
   }
+  // Here and not when it runs: after the guard of a commit region nothing may fail.
+  if (FindAttr(table->settings, "optimizer").empty()) {
+    c.Fail("the table @" + table->name + " declares no optimizer");
+    return;
+  }
   if (!c.has(0) || !c.type(0).is_rows()) {
     c.Fail("wants rows, found " + (c.has(0) ? c.type(0).ToString() : "nothing"));
     return;
