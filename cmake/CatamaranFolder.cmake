@@ -1,4 +1,4 @@
-# catamaran_folder(NAME [DEPS folder...] [LIBS target...] [SOURCES file...])
+# catamaran_folder(NAME [SUBFOLDERS] [DEPS folder...] [LIBS target...] [SOURCES file...])
 #
 # Builds one folder of the library. What a file becomes is said by its name:
 #
@@ -14,6 +14,7 @@
 #   x.proto           protobuf; included as "catamaran/NAME/x.pb.h"
 #   fuzz/x_fuzz.cc    a libFuzzer program bin/x_fuzz, in the fuzz preset
 #
+# With SUBFOLDERS the files one level below belong to it too; so does each group of ops.
 # DEPS are folders (linked publicly, so their own DEPS come along; one that does not exist yet
 # is left out), LIBS targets of cmake/CatamaranDependencies.cmake, SOURCES generated files.
 #
@@ -29,10 +30,15 @@ set(CATAMARAN_SIMD_FLAGS -O3 -fno-math-errno -fno-trapping-math -ffp-contract=of
 add_custom_target(fuzz_targets)
 
 function(catamaran_folder NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "DEPS;LIBS;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "SUBFOLDERS" "" "DEPS;LIBS;SOURCES")
   set(library catamaran_${NAME})
 
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  if(ARG_SUBFOLDERS)
+    file(GLOB below CONFIGURE_DEPENDS */*.cc)
+    list(FILTER below EXCLUDE REGEX "/fuzz/[^/]*$")
+    list(APPEND sources ${below})
+  endif()
   file(GLOB protos CONFIGURE_DEPENDS *.proto)
   file(GLOB fuzzers CONFIGURE_DEPENDS fuzz/*_fuzz.cc)
   foreach(kind slow_test test simd plugin alone main)
@@ -165,8 +171,8 @@ endfunction()
 # Makes, from the files of ops/, the explicit list of ops and the extracted references; sets OUT
 # to the generated sources, or to nothing when there is no op yet. See tools/extract_ops.
 function(catamaran_op_sources OUT)
-  file(GLOB headers CONFIGURE_DEPENDS *.h)
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  file(GLOB headers CONFIGURE_DEPENDS *.h */*.h)
+  file(GLOB sources CONFIGURE_DEPENDS *.cc */*.cc)
   list(FILTER sources EXCLUDE REGEX "_(test|simd|plugin|alone|main)\\.cc$")
   if(NOT sources)
     set(${OUT} "" PARENT_SCOPE)

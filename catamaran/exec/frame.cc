@@ -96,7 +96,7 @@ void Frame::MakeContexts() {
     context.complete = &OnComplete;
     context.frame = this;
     context.node = static_cast<int>(i);
-    const NodeKernel& kernel = instance_.kernels()[i];
+    const ChosenKernel& kernel = instance_.kernels()[i];
     context.sizes_data = kernel.sizes.data();
     context.prepared = kernel.prepared.get();
     context.scratch = arena_.data() + instance_.scratch_offset(i);
@@ -235,7 +235,7 @@ void Frame::Reshape() {
       const PlanNode& node = plan_.nodes[static_cast<size_t>(block.nodes[k])];
       if (!node.dynamic || node.kind != NodeKind::kKernel) continue;
       const auto index = static_cast<size_t>(block.nodes[k]);
-      NodeKernel& kernel = dynamic_kernels_[index];
+      ChosenKernel& kernel = dynamic_kernels_[index];
       BindKernel(plan_, instance_.options(), node, slots_, kernel);
       ExecContext& context = contexts_[index];
       context.sizes_data = kernel.sizes.data();

@@ -165,8 +165,8 @@ class Frame final : public RunServices {
 
   // Sizes of this run.
   NameValues names_;
-  std::vector<const int64_t*> offsets_;      // by name
-  std::vector<NodeKernel> dynamic_kernels_;  // by node, where it is dynamic
+  std::vector<const int64_t*> offsets_;        // by name
+  std::vector<ChosenKernel> dynamic_kernels_;  // by node, where it is dynamic
   std::vector<BufferRef> extra_scratch_;
 
   // The run.

@@ -127,38 +127,19 @@ void CheckDims(const Plan& plan, const int64_t* values, bool dynamic_only) {
 }
 
 void BindKernel(const Plan& plan, const CompileOptions& options, const PlanNode& node,
-                std::vector<Slot>& slots, NodeKernel& out) {
+                std::vector<Slot>& slots, ChosenKernel& out) {
   SmallVector<Slot*, 16> ins, outs;
   for (const int slot : node.ins) {
     ins.push_back(slot < 0 ? &NoSlot() : &slots[static_cast<size_t>(slot)]);
   }
   for (const int slot : node.outs) outs.push_back(&slots[static_cast<size_t>(slot)]);
-  const OpDef& def = node.op->def();
   NamingOp(*node.op, *plan.sources, [&] {
     KernelQuery query;
     query.op = node.op;
     query.in = {ins.data(), ins.size()};
     query.out = {outs.data(), outs.size()};
     query.isa = options.isa;
-    Words words;
-    if (def.sizes) def.sizes(query, words);
-    out.sizes.clear();
-    for (const Word& word : words.list()) out.sizes.push_back(word.i);
-    query.sizes = &words;
-    const Kernel* chosen = nullptr;
-    for (const Kernel& kernel : def.kernels) {
-      if (kernel.supports && !kernel.supports(query)) continue;
-      if (!options.force_kernel.empty() && kernel.name == options.force_kernel) {
-        chosen = &kernel;
-        break;
-      }
-      if (chosen == nullptr) chosen = &kernel;
-    }
-    if (chosen == nullptr) Fail("no kernel supports these operands");
-    out.kernel = chosen;
-    out.run = chosen->run;
-    out.prepared = chosen->prepare ? chosen->prepare(query) : nullptr;
-    out.scratch = chosen->scratch ? chosen->scratch(query) : 0;
+    out = ChooseKernel(query, options.force_kernel);
   });
 }
 

@@ -19,20 +19,11 @@
 
 #include "catamaran/exec/compile.h"
 #include "catamaran/exec/plan.h"
-#include "catamaran/ir/kernel.h"
+#include "catamaran/ir/choose_kernel.h"
 
 namespace catamaran {
 
 class Frame;
-
-// The kernel of one node for one set of shapes.
-struct NodeKernel {
-  const Kernel* kernel = nullptr;
-  KernelFn run = nullptr;
-  std::vector<int64_t> sizes;  // the struct of sizes, word by word
-  std::unique_ptr<Prepared> prepared;
-  size_t scratch = 0;
-};
 
 // Values of Plan::names.
 using NameValues = std::vector<int64_t>;
@@ -52,8 +43,8 @@ class ShapeInstance {
   // Whether a run with these sizes fits: equal keys, capacities large enough.
   bool Fits(const int64_t* values) const;
 
-  const std::vector<Slot>& slots() const { return slots_; }            // shapes, no data
-  const std::vector<NodeKernel>& kernels() const { return kernels_; }  // by node
+  const std::vector<Slot>& slots() const { return slots_; }              // shapes, no data
+  const std::vector<ChosenKernel>& kernels() const { return kernels_; }  // by node
   size_t offset(size_t slot) const { return offsets_[slot]; }
   size_t arena_bytes() const { return arena_bytes_; }
   size_t scratch_offset(size_t node) const { return scratch_offsets_[node]; }
@@ -72,7 +63,7 @@ class ShapeInstance {
   const CompileOptions& options_;
   const NameValues values_;
   std::vector<Slot> slots_;
-  std::vector<NodeKernel> kernels_;
+  std::vector<ChosenKernel> kernels_;
   std::vector<size_t> offsets_;
   std::vector<size_t> scratch_offsets_;
   size_t arena_bytes_ = 0;
@@ -91,7 +82,7 @@ Shape EvaluateShape(const Plan& plan, const int64_t* values, const Type& type);
 void CheckDims(const Plan& plan, const int64_t* values, bool dynamic_only);
 // Chooses and prepares the kernel of a node for the shapes in `slots`.
 void BindKernel(const Plan& plan, const CompileOptions& options, const PlanNode& node,
-                std::vector<Slot>& slots, NodeKernel& out);
+                std::vector<Slot>& slots, ChosenKernel& out);
 // What an operand that was left out looks like.
 Slot& NoSlot();
 

@@ -6,6 +6,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/suggest.h"
+#include "catamaran/ir/choose_kernel.h"
 
 namespace catamaran {
 namespace {
@@ -102,11 +103,11 @@ bool InferContext::WantFloat(int i) {
   const DType d = type(i).dtype();
   if (d == DType::kF32 || d == DType::kF64) return true;
   if (IsFloat(d)) {
+    if (CanWiden(op_->def())) return true;
     return Fail(
         fmt::format("does not compute in {}; cast {} to f32 first", Name(d), ValueLabel(*op_, i)));
   }
-  return Fail(
-      fmt::format("{} must be f32 or f64, found {}", ValueLabel(*op_, i), type(i).ToString()));
+  return Fail(fmt::format("{} must be a float, found {}", ValueLabel(*op_, i), type(i).ToString()));
 }
 
 bool InferContext::WantIndex(int i) {

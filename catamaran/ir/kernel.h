@@ -135,6 +135,10 @@ class KernelContext {
   void* scratch = nullptr;  // as many bytes as the kernel's `scratch` asked for
   ThreadPool* pool = nullptr;
   RunServices* run = nullptr;
+  // Of an op with a size_bound (ir/op_set.h): where it writes the offsets of its ragged result,
+  // num_rows + 1 of them (null when that is not ragged), and the size that it has found.
+  int64_t* new_offsets = nullptr;
+  int64_t decided_size = -1;
   void (*complete)(KernelContext&, std::exception_ptr) = nullptr;  // the executor's
 
   const Slot& in(int i) const { return *ins[i]; }
@@ -146,6 +150,8 @@ class KernelContext {
   const S& sizes() const {
     return *static_cast<const S*>(sizes_data);
   }
+  // The `?` of the results' types is this. Once a run, before the kernel returns.
+  void DecideSize(int64_t size) { decided_size = size; }
   void Complete() { complete(*this, nullptr); }
   void Fail(std::exception_ptr error) { complete(*this, std::move(error)); }
 };
@@ -156,6 +162,8 @@ struct Kernel {
   std::function<std::unique_ptr<Prepared>(const KernelQuery&)> prepare;  // null: nothing to do
   std::function<size_t(const KernelQuery&)> scratch;                     // null: none
   KernelFn run = nullptr;
+  // Takes f16 and bf16 as they are. Around other kernels they are widened to f32 and rounded.
+  bool half = false;
 };
 
 }  // namespace catamaran

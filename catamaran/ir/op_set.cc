@@ -125,6 +125,14 @@ OpBuilder& OpBuilder::Fast(Kernel kernel) {
   def_->kernels.insert(end, std::move(kernel));
   return *this;
 }
+OpBuilder& OpBuilder::TakesHalf() {
+  for (Kernel& kernel : def_->kernels) kernel.half = true;
+  return *this;
+}
+OpBuilder& OpBuilder::SizeBound(SizeBoundFn fn) {
+  def_->size_bound = std::move(fn);
+  return *this;
+}
 OpBuilder& OpBuilder::Cost(CostFn fn) {
   def_->cost = std::move(fn);
   return *this;

@@ -82,6 +82,7 @@ struct Sample {
   std::vector<std::vector<int64_t>> ragged_lengths;  // by input; empty: not ragged
   double tolerance = 0;                              // 0: the default of the test
   bool check_gradient = true;  // false where the function has a kink or step at the sample
+  int num_results = 0;         // of an op whose use decides how many it has
   std::string note;
 };
 
@@ -94,6 +95,7 @@ struct OpCost {
 using InferFn = std::function<void(InferContext&)>;
 using GradFn = std::function<void(GradContext&)>;
 using SizesFn = std::function<void(const KernelQuery&, Words&)>;
+using SizeBoundFn = std::function<Dim(const Op&)>;
 using CostFn = std::function<OpCost(const KernelQuery&)>;
 
 struct OpDef {
@@ -110,6 +112,10 @@ struct OpDef {
   std::string
       no_grad;  // the reason when there is none; "zero" outputs (comparisons) use stops_grad
   bool stops_grad = false;  // its derivative is zero everywhere: nothing flows back
+
+  // Of an op whose results have a size that only its kernel can tell, a `?` (one name for all of
+  // them): the largest that it can be. The kernel calls DecideSize. Null: no such size.
+  SizeBoundFn size_bound;
 
   SizesFn sizes;                // fills the reference's struct of sizes
   std::string reference;        // the name of the reference function template
@@ -155,6 +161,9 @@ class OpBuilder {
   OpBuilder& Reference(std::string function, KernelFn run);
   // A faster kernel, tried before the reference; the first added is tried first.
   OpBuilder& Fast(Kernel kernel);
+  // Every kernel added so far takes f16 and bf16 as they are: for ops that only move elements.
+  OpBuilder& TakesHalf();
+  OpBuilder& SizeBound(SizeBoundFn fn);
   OpBuilder& Cost(CostFn fn);
   OpBuilder& AddSample(Sample sample);
 

@@ -41,10 +41,7 @@ void InferElementwise(InferContext& c) {
       if (f.is_condition(i) || i == decides) continue;
       if (!c.WantSameDType(decides, i)) return;
     }
-    if (dtype == DType::kF16 || dtype == DType::kBF16) {
-      return (void)c.Fail(fmt::format("does not compute in {}; cast to f32 first", Name(dtype)));
-    }
-    if (!f.Supports(dtype)) {
+    if (!f.Supports(IsHalf(dtype) ? DType::kF32 : dtype)) {
       return (void)c.Fail(fmt::format("does not work on {}; cast first", Name(dtype)));
     }
   }

@@ -16,6 +16,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/memory.h"
+#include "catamaran/ir/choose_kernel.h"
 #include "catamaran/ir/emitter.h"
 #include "catamaran/ops/op_list.h"
 #include "catamaran/table/table.h"
@@ -106,7 +107,7 @@ class KernelBench final : public RunServices {
       MakeResult(op->result(i), operands);
       call.outs.push_back(&by_value_.at(op->result(i))->slot);
     }
-    Start(def, *op, call);
+    Start(*op, call);
     return op;
   }
   KernelStatus status = KernelStatus::kDone;
@@ -136,9 +137,7 @@ class KernelBench final : public RunServices {
   // One kernel call; it stays, for those that complete later.
   struct Call {
     std::vector<Slot*> ins, outs;
-    Words words;
-    std::vector<int64_t> sizes;
-    std::unique_ptr<Prepared> prepared;
+    ChosenKernel chosen;
     BufferRef scratch;
     KernelContext context;
     KernelBench* bench = nullptr;
@@ -188,37 +187,28 @@ class KernelBench final : public RunServices {
     Bind(v, value);
   }
 
-  void Start(const OpDef& def, const Op& op, Call& call) {
-    KernelQuery query{&op, call.ins, call.outs, nullptr, DetectIsa()};
-    if (def.sizes) def.sizes(query, call.words);
-    for (const Word& w : call.words.list()) call.sizes.push_back(w.i);
-    query.sizes = &call.words;
-    for (const Kernel& k : def.kernels) {
-      if (!kernel.empty() && k.name != kernel) continue;
-      if (k.supports && !k.supports(query)) continue;
-      if (k.prepare) call.prepared = k.prepare(query);
-      call.scratch = BufferRef::Allocate(k.scratch ? k.scratch(query) : 0);
-      call.bench = this;
-      KernelContext& c = call.context;
-      c.ins = call.ins.data();
-      c.outs = call.outs.data();
-      c.num_ins = static_cast<int>(call.ins.size());
-      c.num_outs = static_cast<int>(call.outs.size());
-      c.op = &op;
-      c.sizes_data = call.sizes.data();
-      c.prepared = call.prepared.get();
-      c.scratch = call.scratch.data();
-      c.pool = pool;
-      c.run = this;
-      c.complete = [](KernelContext& context, std::exception_ptr error) {
-        auto* bench = static_cast<KernelBench*>(context.run);
-        bench->failed = error;
-        bench->completed = true;
-      };
-      status = k.run(c);
-      return;
-    }
-    Fail("no kernel fits");
+  void Start(const Op& op, Call& call) {
+    call.chosen = ChooseKernel({&op, call.ins, call.outs, nullptr, DetectIsa()}, kernel);
+    if (!kernel.empty() && call.chosen.kernel->name != kernel) Fail("{} does not fit", kernel);
+    call.scratch = BufferRef::Allocate(call.chosen.scratch);
+    call.bench = this;
+    KernelContext& c = call.context;
+    c.ins = call.ins.data();
+    c.outs = call.outs.data();
+    c.num_ins = static_cast<int>(call.ins.size());
+    c.num_outs = static_cast<int>(call.outs.size());
+    c.op = &op;
+    c.sizes_data = call.chosen.sizes.data();
+    c.prepared = call.chosen.prepared.get();
+    c.scratch = call.scratch.data();
+    c.pool = pool;
+    c.run = this;
+    c.complete = [](KernelContext& context, std::exception_ptr error) {
+      auto* bench = static_cast<KernelBench*>(context.run);
+      bench->failed = error;
+      bench->completed = true;
+    };
+    status = call.chosen.run(c);
   }
 
   Program program_;

@@ -1,11 +1,13 @@
 #include "catamaran/ops/op_runner.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <unordered_map>
 
 #include "catamaran/base/error.h"
-#include "catamaran/ir/kernel.h"
+#include "catamaran/base/memory.h"
+#include "catamaran/ir/choose_kernel.h"
 #include "catamaran/ir/op_set.h"
 #include "catamaran/tensor/cast.h"
 #include "catamaran/tensor/rows_value.h"
@@ -50,9 +52,8 @@ class Runner {
     CATAMARAN_CHECK(op != nullptr);
     Call call(*this, *op);
     std::vector<std::string> names;
-    for (const Kernel& kernel : op->def().kernels) {
-      if (!kernel.supports || kernel.supports(call.query)) names.push_back(kernel.name);
-    }
+    for (const std::string_view name : catamaran::FittingKernels(call.query))
+      names.emplace_back(name);
     return names;
   }
 
@@ -63,17 +64,15 @@ class Runner {
       for (int i = 0; i < op.num_operands(); ++i) {
         in.push_back(op.operand(i) ? &runner.slots_.at(op.operand(i)) : &runner.nothing_);
       }
+      runner.BoundSizes(op);
       for (int i = 0; i < op.num_results(); ++i) {
         Value* result = op.result(i);
         runner.Allocate(*result, op);
         out.push_back(&runner.slots_.at(result));
       }
       query = {&op, in, out, nullptr, runner.options_.isa};
-      if (op.def().sizes) op.def().sizes(query, words);
-      query.sizes = &words;
     }
     std::vector<Slot*> in, out;
-    Words words;
     KernelQuery query;
   };
 
@@ -115,6 +114,43 @@ class Runner {
     return *value;
   }
 
+  // Until the kernel of `op` has said what its `?` is, it is the largest that it can be.
+  void BoundSizes(const Op& op) {
+    if (!op.def().size_bound) return;
+    const int64_t most = Evaluate(op.def().size_bound(op));
+    for (int i = 0; i < op.num_results(); ++i) {
+      const Type& type = op.result(i)->type;
+      type.ForEachName([&](const std::string& name) {
+        if (!names_.contains(name)) names_[name] = most;
+      });
+      if (type.is_ragged() && !offsets_.contains(type.ragged_name())) {
+        offsets_[type.ragged_name()].resize(static_cast<size_t>(Evaluate(type.dim(0))) + 1);
+      }
+    }
+  }
+
+  // The kernel has said it: results become as small as they are.
+  void TakeDecidedSize(const Op& op, int64_t size) {
+    const int64_t most = Evaluate(op.def().size_bound(op));
+    if (size < 0 || size > most) Fail("{} decides for {} of at most {}", op.name(), size, most);
+    for (int i = 0; i < op.num_results(); ++i) {
+      const Type& type = op.result(i)->type;
+      const std::vector<Dim> dims = type.StorageDims();
+      if (dims.empty() || !dims[0].name() || !IsDecidedBy(op, *dims[0].name())) continue;
+      names_[*dims[0].name()] = size;
+      Store(*op.result(i), tensors_.at(op.result(i)).SliceLeading(0, size));
+    }
+  }
+
+  static bool IsDecidedBy(const Op& op, const std::string& name) {
+    bool known = false;
+    for (int i = 0; i < op.num_operands(); ++i) {
+      if (!op.operand(i)) continue;
+      op.operand(i)->type.ForEachName([&](const std::string& other) { known |= other == name; });
+    }
+    return !known && name.front() == '?';
+  }
+
   void Allocate(const Value& value, const Op& op) {
     if (value.type.is_rows()) {
       auto rows = std::make_unique<RowsValue>();
@@ -131,8 +167,8 @@ class Runner {
     Shape shape;
     for (const Dim& dim : value.type.StorageDims()) shape.Append(Evaluate(dim));
     Tensor tensor = Tensor::Allocate(value.type.dtype(), shape);
-    // Whatever a kernel forgets to write shows.
-    if (tensor.num_bytes() > 0) std::memset(tensor.mutable_raw_data(), 0xA5, tensor.num_bytes());
+    // Whatever a kernel forgets to write shows: a number too large to pass for a result.
+    if (tensor.num_bytes() > 0) std::memset(tensor.mutable_raw_data(), 0x7B, tensor.num_bytes());
     Store(value, std::move(tensor));
   }
 
@@ -148,42 +184,28 @@ class Runner {
     }
   }
 
-  const Kernel& Choose(const Op& op, const KernelQuery& query) const {
-    const auto fits = [&](const Kernel& k) { return !k.supports || k.supports(query); };
-    for (const Kernel& kernel : op.def().kernels) {
-      if (kernel.name == options_.kernel && fits(kernel)) return kernel;
-    }
-    for (const Kernel& kernel : op.def().kernels) {
-      if (fits(kernel)) return kernel;
-    }
-    Fail("{} has no kernel for these operands", op.name());
-  }
-
   void RunKernel(const Op& op) {
     if (op.def().traits.structural || op.def().traits.effect || !op.states.empty()) {
       Fail("{} needs an executor", op.name());
     }
     Call call(*this, op);
-    const Kernel& kernel = Choose(op, call.query);
+    const ChosenKernel kernel = ChooseKernel(call.query, options_.kernel);
     KernelContext context;
     context.ins = call.in.data();
     context.outs = call.out.data();
     context.num_ins = static_cast<int>(call.in.size());
     context.num_outs = static_cast<int>(call.out.size());
     context.op = &op;
-    std::vector<int64_t> sizes;
-    for (const Word& word : call.words.list()) sizes.push_back(word.i);
-    context.sizes_data = sizes.data();
-    std::unique_ptr<Prepared> prepared;
-    if (kernel.prepare) prepared = kernel.prepare(call.query);
-    context.prepared = prepared.get();
-    Tensor scratch;
-    if (kernel.scratch) {
-      scratch = Tensor::Allocate(DType::kU8, {static_cast<int64_t>(kernel.scratch(call.query))});
-      context.scratch = scratch.mutable_raw_data();
-    }
+    context.sizes_data = kernel.sizes.data();
+    context.prepared = kernel.prepared.get();
+    const BufferRef scratch = BufferRef::Allocate(std::max<size_t>(1, kernel.scratch));
+    context.scratch = scratch.data();
     context.pool = options_.pool;
+    if (op.def().size_bound && op.result()->type.is_ragged()) {
+      context.new_offsets = offsets_.at(op.result()->type.ragged_name()).data();
+    }
     if (kernel.run(context) != KernelStatus::kDone) Fail("{} did not complete", op.name());
+    if (op.def().size_bound) TakeDecidedSize(op, context.decided_size);
   }
 
   const Function& function_;

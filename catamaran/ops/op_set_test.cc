@@ -34,7 +34,7 @@ std::shared_ptr<const OpSet> AllOps() {
 // Ops that live in a program with state or control flow have tests of their own.
 bool NeedsExecutor(const OpDef& def) {
   if (def.traits.structural || def.traits.effect || def.traits.reads_state ||
-      def.traits.mutates_first || def.num_results < 0) {
+      def.traits.mutates_first) {
     return true;
   }
   for (const ArgSpec& arg : def.args) {
@@ -55,7 +55,8 @@ bool Computes(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64
 // One sample in one precision: a program whose only function is the op around its inputs.
 class OpCase {
  public:
-  OpCase(const OpDef& def, const Sample& sample, bool in_double)
+  // f32 inputs are given in the dtype `floats`.
+  OpCase(const OpDef& def, const Sample& sample, DType floats)
       : program_("sample", AllOps()), sample_(sample) {
     auto owned = std::make_unique<Function>();
     owned->name = "f";
@@ -70,7 +71,7 @@ class OpCase {
         operands.push_back(nullptr);
         continue;
       }
-      if (in_double && tensor.dtype() == DType::kF32) tensor = Cast(tensor, DType::kF64);
+      if (tensor.dtype() == DType::kF32) tensor = Cast(tensor, floats);
       const std::vector<int64_t> lengths =
           i < sample.ragged_lengths.size() ? sample.ragged_lengths[i] : std::vector<int64_t>();
       operands.push_back(function_->body().AddArg(fmt::format("in{}", i), TypeOf(tensor, lengths)));
@@ -80,7 +81,8 @@ class OpCase {
     while (!operands.empty() && operands.back() == nullptr)
       operands.pop_back();  // as the text has it
     emitter_ = std::make_unique<Emitter>(program_, *function_, function_->body());
-    op_ = emitter_->EmitOp(def, {operands, sample.attrs, {}, {}, def.num_results}, {});
+    const int results = def.num_results < 0 ? sample.num_results : def.num_results;
+    op_ = emitter_->EmitOp(def, {operands, sample.attrs, {}, {}, results}, {});
   }
 
   Program& program() { return program_; }
@@ -193,7 +195,7 @@ TEST_P(EveryOp, TypeRuleAndKernelsAgreeWithTheReference) {
   if (NeedsExecutor(def())) return;
   ThreadPool pool(3);
   ForEachSample([&](const Sample& sample, bool in_double) {
-    OpCase c(def(), sample, in_double);
+    OpCase c(def(), sample, in_double ? DType::kF64 : DType::kF32);
     if (!ReturnsTensorsOnly(c.op())) return;
     c.Return();
     // The runner allocates what the type rule says; the reference writes all of it, or the
@@ -229,6 +231,40 @@ TEST_P(EveryOp, TypeRuleAndKernelsAgreeWithTheReference) {
   });
 }
 
+// f16 and bf16 go in and out; what lies between is computed in f32.
+TEST_P(EveryOp, TakesHalvesAndComputesInSingle) {
+  if (NeedsExecutor(def()) || WorksOnRows(def())) return;
+  RunnerOptions options;
+  options.isa = DetectIsa();
+  for (const DType half : {DType::kF16, DType::kBF16}) {
+    ForEachSample([&](const Sample& sample, bool in_double) {
+      if (!in_double) return;  // once for each sample with f32
+      SCOPED_TRACE(Name(half));
+      Sample rounded = sample;
+      for (Tensor& tensor : rounded.inputs) {
+        if (tensor.dtype() == DType::kF32 && tensor.num_elements() > 0) {
+          tensor = Cast(Cast(tensor, half), DType::kF32);
+        }
+      }
+      OpCase single(def(), rounded, DType::kF32), halves(def(), rounded, half);
+      if (!ReturnsTensorsOnly(single.op())) return;
+      single.Return();
+      halves.Return();
+      const auto wanted = RunStraight(single.function(), single.arguments(), options);
+      const auto got = RunStraight(halves.function(), halves.arguments(), options);
+      ASSERT_EQ(got.size(), wanted.size());
+      for (size_t i = 0; i < got.size(); ++i) {
+        if (!IsHalf(got[i].dtype())) continue;  // decided by a rounded number, or not a float
+        const Tensor rounded_result = Cast(Cast(wanted[i], half), DType::kF32);
+        const double rtol = half == DType::kF16 ? 0x1p-10 : 0x1p-7;
+        EXPECT_TRUE(AllClose(Cast(got[i], DType::kF32), rounded_result, rtol, 1e-6, true))
+            << got[i] << "\nrounded from\n"
+            << wanted[i];
+      }
+    });
+  }
+}
+
 // Sum over the float results of weight times element.
 double WeightedSum(const std::vector<Tensor>& results, const std::vector<Tensor>& weights) {
   double sum = 0;
@@ -245,7 +281,7 @@ TEST_P(EveryOp, GradientAgreesWithFiniteDifferences) {
   if (NeedsExecutor(def()) || !def().grad) return;
   ForEachSample([&](const Sample& sample, bool in_double) {
     if (!in_double || !sample.check_gradient) return;
-    OpCase plain(def(), sample, true), derived(def(), sample, true);
+    OpCase plain(def(), sample, DType::kF64), derived(def(), sample, DType::kF64);
     if (!ReturnsTensorsOnly(plain.op())) return;
     plain.Return();
     RunnerOptions options;
@@ -327,7 +363,7 @@ TEST_P(EveryOp, GradientAgreesWithFiniteDifferences) {
 TEST_P(EveryOp, SurvivesItsStoredForm) {
   if (NeedsExecutor(def())) return;
   ForEachSample([&](const Sample& sample, bool in_double) {
-    OpCase c(def(), sample, in_double);
+    OpCase c(def(), sample, in_double ? DType::kF64 : DType::kF32);
     c.Return();
     c.program().flat = true;
     const Program back = FromProtoBytes(ToProtoBytes(c.program()), AllOps(), "sample");
@@ -339,7 +375,7 @@ TEST_P(EveryOp, SurvivesItsStoredForm) {
 TEST_P(EveryOp, SurvivesItsTextForm) {
   if (NeedsExecutor(def())) return;
   ForEachSample([&](const Sample& sample, bool in_double) {
-    OpCase c(def(), sample, in_double);
+    OpCase c(def(), sample, in_double ? DType::kF64 : DType::kF32);
     c.Return();
     c.function().results_declared = true;
     const std::string text = Print(c.program());

@@ -58,6 +58,9 @@ constexpr bool IsFloat(DType dtype) {
          dtype == DType::kBF16;
 }
 
+// The two that are for storage: arithmetic on them is done in f32.
+constexpr bool IsHalf(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
 // Bool is neither a float nor an integer.
 constexpr bool IsInteger(DType dtype) { return !IsFloat(dtype) && dtype != DType::kBool; }
 

@@ -1,0 +1,20 @@
+// ops/arithmetic/sub.cc
+//
+// sub(a, b) = a - b, element by element.
+
+#include "catamaran/ops/op.h"
+
+namespace catamaran {
+
+void DefineSub(OpSet& ops) {
+  Elementwise(ops, "sub", [](Expr a, Expr b) { return a - b; })
+      .Group("arithmetic")
+      .Doc("a - b. Integers wrap around.")
+      .PairSamples()
+      .Sample(Uniform({}, -2, 2), Uniform({}, -2, 2, 2))
+      .Sample(Uniform({1037}, -2, 2), Uniform({1037}, -2, 2, 2))
+      .KinkSample(Floats({7}, {0, -0.0, INFINITY, -INFINITY, NAN, 1, 1e30}),
+                  Floats({7}, {0, 0, INFINITY, 2, 1, NAN, 1e30}));
+}
+
+}  // namespace catamaran

@@ -1,0 +1,96 @@
+// ops/effect/observe.cc
+//
+// observe(@t, ids): keys were shown, and perhaps clicked. It feeds the table's metadata, admission
+// and expiry.
+
+#include "catamaran/ops/kernel_support.h"
+#include "catamaran/table/table.h"
+
+namespace catamaran {
+namespace {
+
+// show or click: for all keys, for each leading part of the ids, or for each key.
+bool WantCounts(InferContext& c, int i) {
+  if (!c.has(i)) return true;
+  c.AdoptLiteral(i, DType::kF32);
+  if (!c.WantDType(i, DType::kF32)) return false;
+  const Type& ids = c.type(0);
+  const Type& counts = c.type(i);
+  if (counts.rank() > ids.rank()) {
+    return c.Fail("show and click have the axes of the ids, or the first of them, or none");
+  }
+  if (counts.is_ragged() && counts.ragged_axis() != ids.ragged_axis()) {
+    return c.Fail("show and click must be ragged as the ids are");
+  }
+  for (int axis = 0; axis < counts.rank(); ++axis) {
+    if (!c.Unify(ids.dim(axis), counts.dim(axis), "axes of the ids")) return false;
+  }
+  return true;
+}
+
+void InferObserve(InferContext& c) {
+  const StateDecl* table = c.state(0);
+  if (table == nullptr) return;
+  if (table->kind != StateKind::kTable) {
+    c.Fail("@" + table->name + " is a " + std::string(StateKindName(table->kind)) +
+           ", wanted a table");
+    return;
+  }
+  if (!WantKeys(c, 0) || !WantCounts(c, 1) || !WantCounts(c, 2)) return;
+  if (c.has(1) && c.has(2) && c.type(1).rank() > 0 && c.type(2).rank() > 0 &&
+      c.type(1).rank() != c.type(2).rank()) {
+    c.Fail("show and click must have the same shape, or one of them none");
+  }
+}
+
+KernelStatus RunObserve(KernelContext& c) {
+  const Slot& ids = c.in(0);
+  TableObservation seen;
+  seen.keys = ids.tensor.data;
+  seen.key_type = ids.tensor.dtype;
+  seen.num_keys = ids.size();
+  for (int i = 1; i <= 2; ++i) {
+    if (!c.has_in(i)) continue;
+    const Slot& counts = c.in(i);
+    const bool for_all = counts.shape().rank() == 0;
+    (i == 1 ? seen.show : seen.click) = counts.data<float>();
+    (i == 1 ? seen.show_for_all : seen.click_for_all) = for_all;
+    if (for_all) continue;
+    if (ids.offsets != nullptr && counts.offsets == nullptr) {
+      seen.offsets = ids.offsets;
+      seen.num_groups = ids.num_rows;
+    } else if (counts.size() > 0) {
+      seen.keys_per_group = ids.size() / counts.size();
+    }
+  }
+  TableStep step;
+  step.step = c.run->step();
+  step.event_time = c.run->event_time();
+  step.observations = {&seen, 1};
+  c.run->table(*c.op, 0)->Apply(step);
+  return KernelStatus::kDone;
+}
+
+}  // namespace
+
+void DefineObserve(OpSet& ops) {
+  OpTraits traits = EffectTraits();
+  traits.understands_ragged = true;
+  ops.Define("observe")
+      .Group("effect")
+      .Doc(
+          "Tells a table that keys were shown: adds to their shows and clicks, counts for "
+          "admission, and keeps them from expiring. A key without a row is counted until the "
+          "table admits it.")
+      .StateArg("table")
+      .In("ids", "u64 or i64, dense or ragged")
+      .OptionalIn("show", "how often; 1 where it is left out")
+      .OptionalIn("click", "how often it was clicked; 0 where it is left out")
+      .Results(0)
+      .Traits(traits)
+      .Infer(InferObserve)
+      .NoGrad("an effect has no value")
+      .Reference("", RunObserve);
+}
+
+}  // namespace catamaran

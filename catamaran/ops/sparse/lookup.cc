@@ -1,0 +1,299 @@
+// ops/sparse/lookup.cc
+//
+// lookup(@t, ids): rows of a table, as they are or pooled into one row a bag. The gradient at the
+// table stays (ids, offsets, gradient) and is expanded where it is applied; the gradient at the
+// weights is an op.
+
+#include <cmath>
+
+#include "catamaran/ops/sparse/async_pull.h"
+#include "catamaran/tensor/rows_value.h"
+
+namespace catamaran {
+namespace {
+
+// One size a field, for all ops of this file.
+struct LookupSizes {
+  int64_t width, pool, stride;  // stride: ids a bag; 0 for ragged ids
+};
+
+const char* const kPools[] = {"none", "sum", "mean", "sqrt"};
+
+Pool PoolOf(const Op& op) {
+  const std::string word = op.attr("pool").AsWord();
+  for (int i = 0; i < 4; ++i) {
+    if (word == kPools[i]) return static_cast<Pool>(i);
+  }
+  Fail("pool is none, sum, mean or sqrt, found {}", word);
+}
+
+// The bags of ids: where bag b begins and ends.
+struct Bags {
+  const int64_t* offsets;
+  int64_t stride, count;
+  int64_t begin(int64_t b) const { return offsets ? offsets[b] : b * stride; }
+  int64_t end(int64_t b) const { return offsets ? offsets[b + 1] : (b + 1) * stride; }
+};
+Bags BagsOf(const Slot& ids, const LookupSizes& s) {
+  if (ids.offsets != nullptr) return {ids.offsets, 0, ids.num_rows};
+  return {nullptr, s.stride, s.stride == 0 ? 0 : ids.size() / s.stride};
+}
+
+void FillSizes(const KernelQuery& q, int ids, int64_t width, Words& words) {
+  const bool ragged = q.op->operand(ids)->type.is_ragged();
+  words << width << static_cast<int64_t>(PoolOf(*q.op)) << (ragged ? 0 : LastDim(*q.in[ids]));
+}
+
+float* Pulled(const KernelContext& c) {
+  return reinterpret_cast<float*>(static_cast<char*>(c.scratch) + kPullHeader);
+}
+size_t PulledBytes(const KernelQuery& q, int ids) {
+  const int64_t width = q.sizes->As<LookupSizes>().width;
+  return kPullHeader + static_cast<size_t>(q.in[ids]->size() * width) * sizeof(float);
+}
+
+// --- lookup: operands ids, weights.
+
+void FinishPooled(KernelContext& c) {
+  const LookupSizes& s = c.sizes<LookupSizes>();
+  const Bags bags = BagsOf(c.in(0), s);
+  const float* weights = c.has_in(1) ? c.in(1).data<float>() : nullptr;
+  const float* pulled = Pulled(c);
+  float* y = c.out().data<float>();
+  const int64_t rows = c.in(0).size();
+  const int64_t bag_cost = s.width * (rows / std::max<int64_t>(1, bags.count) + 1);
+  Split(c.pool, bags.count, bag_cost, [&](int64_t first, int64_t last) {
+    for (int64_t b = first; b < last; ++b) {
+      float* to = y + b * s.width;
+      std::fill_n(to, s.width, 0.0f);
+      for (int64_t k = bags.begin(b); k < bags.end(b); ++k) {
+        const float w = weights ? weights[k] : 1.0f;
+        for (int64_t i = 0; i < s.width; ++i) to[i] += w * pulled[k * s.width + i];
+      }
+      const float factor =
+          BagFactor(static_cast<Pool>(s.pool), weights, bags.begin(b), bags.end(b));
+      for (int64_t i = 0; i < s.width; ++i) to[i] *= factor;
+    }
+  });
+}
+
+KernelStatus RunLookup(KernelContext& c) {
+  const LookupSizes& s = c.sizes<LookupSizes>();
+  const auto keys = KeysOf(c.in(0));
+  const size_t numbers = keys.size() * static_cast<size_t>(s.width);
+  if (s.pool == static_cast<int64_t>(Pool::kNone)) {
+    return PullThen(c, keys, {c.out().data<float>(), numbers}, [](KernelContext&) {});
+  }
+  return PullThen(c, keys, {Pulled(c), numbers}, FinishPooled);
+}
+
+// The width of a row; reports and returns -1.
+int64_t TableWidth(InferContext& c) {
+  const StateDecl* table = c.state(0);
+  if (table == nullptr) return -1;
+  if (table->kind != StateKind::kTable) {
+    c.Fail("@" + table->name + " is a " + std::string(StateKindName(table->kind)) +
+           ", wanted a table; use embedding(@" + table->name + ", ids) for a param");
+    return -1;
+  }
+  const Type& row = table->type;
+  if (!row.is_tensor() || row.rank() != 1 || row.dtype() != DType::kF32 ||
+      !row.dim(0).is_constant()) {
+    c.Fail("a row of a table is f32[N], found " + row.ToString());
+    return -1;
+  }
+  return row.dim(0).constant();
+}
+
+// Checks ids and weights; reports and returns false.
+bool WantBags(InferContext& c, int ids_index, int weights_index) {
+  if (!WantKeys(c, ids_index)) return false;
+  const Type& ids = c.type(ids_index);
+  const std::string pool = c.op().attr("pool").AsWord();
+  if (pool != "none" && ids.rank() < 1) return c.Fail("pooling wants at least one axis of ids");
+  if (ids.is_ragged() && ids.rank() != 2) return c.Fail("ragged ids are [B, *T]");
+  if (!c.has(weights_index)) return true;
+  if (pool == "none") return c.Fail("weights only mean something with pool=sum, mean or sqrt");
+  return c.WantDType(weights_index, DType::kF32) &&
+         c.UnifyTypes(ids.WithDType(DType::kF32), c.type(weights_index), "weights and ids");
+}
+
+// The type of the rows of these ids, pooled or not.
+Type RowsType(const Type& ids, const std::string& pool, Dim width) {
+  std::vector<Dim> dims(ids.dims().begin(), ids.dims().end());
+  if (pool != "none") dims.pop_back();
+  dims.push_back(std::move(width));
+  return Type::Tensor(DType::kF32, std::move(dims), pool == "none" ? ids.ragged_axis() : -1);
+}
+
+void InferLookup(InferContext& c) {
+  const int64_t width = TableWidth(c);
+  if (width < 0 || !WantBags(c, 0, 1)) return;
+  c.SetResult(RowsType(c.type(0), c.op().attr("pool").AsWord(), Dim(width)));
+}
+
+void GradLookup(GradContext& c) {
+  Emitter& e = c.emit();
+  const std::vector<NamedAttr> pool = {{"pool", c.attr("pool")}};
+  const Var ids = c.operand(0), weights = c.has_operand(1) ? c.operand(1) : Var();
+  c.SetStateGrad(0, e.Emit("lookup_rows", {ids, c.grad(), weights}, pool));
+  if (weights && c.wanted(1)) {
+    const Var operands[] = {ids, weights, c.result(), c.grad()};
+    c.SetGrad(1, e.EmitWithStates("lookup_weights_grad", {c.op().states[0]}, operands, pool));
+  }
+}
+
+// --- lookup_rows: operands ids, dy, weights.
+
+void InferLookupRows(InferContext& c) {
+  if (!WantBags(c, 0, 2) || !c.WantDType(1, DType::kF32) || !c.WantMinRank(1, 1)) return;
+  const Type& dy = c.type(1);
+  const Dim& width = dy.dim(dy.rank() - 1);
+  if (!c.UnifyTypes(RowsType(c.type(0), c.op().attr("pool").AsWord(), width), dy, "ids and dy")) {
+    return;
+  }
+  c.SetResult(Type::Rows(DType::kF32, {width}));
+}
+
+KernelStatus RunLookupRows(KernelContext& c) {
+  const LookupSizes& s = c.sizes<LookupSizes>();
+  const Slot& ids = c.in(0);
+  const Bags bags = BagsOf(ids, s);
+  auto* rows = static_cast<RowsValue*>(c.out().object);
+  rows->dtype = DType::kF32;
+  rows->width = s.width;
+  rows->segments.clear();
+  RowsSegment segment;
+  segment.keys = ids.tensor.data;
+  segment.key_type = ids.tensor.dtype;
+  segment.num_keys = ids.size();
+  segment.pool = static_cast<Pool>(s.pool);
+  segment.offsets = bags.offsets;
+  segment.num_bags = bags.count;
+  segment.stride = bags.stride;
+  segment.weights = c.has_in(2) ? c.in(2).tensor.data : nullptr;
+  segment.gradients = c.in(1).tensor.data;
+  rows->segments.push_back(segment);
+  return KernelStatus::kDone;
+}
+
+// --- lookup_weights_grad: operands ids, weights, y, dy.
+
+void FinishWeightsGrad(KernelContext& c) {
+  const LookupSizes& s = c.sizes<LookupSizes>();
+  const Bags bags = BagsOf(c.in(0), s);
+  const Pool pool = static_cast<Pool>(s.pool);
+  const float* weights = c.in(1).data<float>();
+  const float* y = c.in(2).data<float>();
+  const float* dy = c.in(3).data<float>();
+  const float* pulled = Pulled(c);
+  float* dw = c.out().data<float>();
+  for (int64_t b = 0; b < bags.count; ++b) {
+    const float factor = BagFactor(pool, weights, bags.begin(b), bags.end(b));
+    const float* g = dy + b * s.width;
+    float along = 0;  // dy · y
+    for (int64_t i = 0; i < s.width; ++i) along += g[i] * y[b * s.width + i];
+    for (int64_t k = bags.begin(b); k < bags.end(b); ++k) {
+      float dot = 0;
+      for (int64_t i = 0; i < s.width; ++i) dot += g[i] * pulled[k * s.width + i];
+      // y = factor * sum of w row, and the factor itself depends on the weights.
+      if (pool == Pool::kSum) dw[k] = dot;
+      if (pool == Pool::kMean) dw[k] = factor * (dot - along);
+      if (pool == Pool::kSqrt) dw[k] = factor * dot - weights[k] * factor * factor * along;
+    }
+  }
+}
+
+KernelStatus RunWeightsGrad(KernelContext& c) {
+  const auto keys = KeysOf(c.in(0));
+  const size_t width = static_cast<size_t>(c.sizes<LookupSizes>().width);
+  return PullThen(c, keys, {Pulled(c), keys.size() * width}, FinishWeightsGrad);
+}
+
+OpBuilder& AddPool(OpBuilder& op) {
+  return op.WordAttr("pool", {"none", "sum", "mean", "sqrt"}, "none",
+                     "one row an id, or one a bag: the sum, divided by the number of ids (or the "
+                     "sum of weights), or by its root (of the sum of squared weights)");
+}
+
+void SetScratch(OpBuilder& op, std::function<size_t(const KernelQuery&)> scratch) {
+  op.def().kernels.back().scratch = std::move(scratch);
+}
+
+}  // namespace
+
+void DefineLookup(OpSet& ops) {
+  OpTraits traits = RaggedTraits();
+  traits.reads_state = true;
+  OpBuilder op = ops.Define("lookup");
+  op.Group("sparse")
+      .Doc(
+          "The rows of a table that the ids name. A key without a row reads what the table "
+          "declares; no row is made. With pool, the rows of the last axis of ids (or of each "
+          "sequence, for ragged ids) become one row; an empty bag gives zeros.")
+      .Formula(
+          "none: y[…, n, i] = t[ids[…, n], i]; sum: y[…, i] = sum over n of w[…, n] * "
+          "t[ids[…, n], i]")
+      .StateArg("table")
+      .In("ids", "u64 or i64, dense or ragged")
+      .OptionalIn("weights", "f32, as ids; with pool only");
+  AddPool(op)
+      .Traits(traits)
+      .Infer(InferLookup)
+      .Sizes("LookupSizes",
+             [](const KernelQuery& q, Words& words) { FillSizes(q, 0, LastDim(*q.out[0]), words); })
+      .Grad(GradLookup)
+      .Reference("", RunLookup);
+  SetScratch(op, [](const KernelQuery& q) {
+    const bool pooled = q.sizes->As<LookupSizes>().pool != 0;
+    return pooled ? PulledBytes(q, 0) : kPullHeader;
+  });
+}
+
+void DefineLookupRows(OpSet& ops) {
+  OpTraits traits = RaggedTraits();
+  traits.holds_operands = true;
+  OpBuilder op = ops.Define("lookup_rows");
+  op.Group("sparse")
+      .Doc("The gradient of lookup at its table: ids, bags and gradients, not yet expanded.")
+      .In("ids", "u64 or i64, dense or ragged")
+      .In("dy", "as lookup's result")
+      .OptionalIn("weights", "f32, as ids");
+  AddPool(op)
+      .Traits(traits)
+      .Infer(InferLookupRows)
+      .Sizes("LookupSizes",
+             [](const KernelQuery& q, Words& words) { FillSizes(q, 0, LastDim(*q.in[1]), words); })
+      .NoGrad("a sparse gradient is not differentiated again")
+      .Reference("", RunLookupRows);
+}
+
+void DefineLookupWeightsGrad(OpSet& ops) {
+  OpTraits traits = RaggedTraits();
+  traits.reads_state = true;
+  OpBuilder op = ops.Define("lookup_weights_grad");
+  op.Group("sparse")
+      .Doc("The gradient of a pooled lookup at its weights.")
+      .StateArg("table")
+      .In("ids", "u64 or i64, dense or ragged")
+      .In("weights", "f32, as ids")
+      .In("y", "lookup's result")
+      .In("dy", "its gradient");
+  AddPool(op)
+      .Traits(traits)
+      .Infer([](InferContext& c) {
+        const int64_t width = TableWidth(c);
+        if (width < 0 || !WantBags(c, 0, 1)) return;
+        const Type y = RowsType(c.type(0), c.op().attr("pool").AsWord(), Dim(width));
+        if (c.UnifyTypes(y, c.type(2), "ids and y") && c.UnifyTypes(y, c.type(3), "ids and dy")) {
+          c.SetResult(c.type(1));
+        }
+      })
+      .Sizes("LookupSizes",
+             [](const KernelQuery& q, Words& words) { FillSizes(q, 0, LastDim(*q.in[2]), words); })
+      .NoGrad("the second derivative of a weighted lookup is not defined")
+      .Reference("", RunWeightsGrad);
+  SetScratch(op, [](const KernelQuery& q) { return PulledBytes(q, 0); });
+}
+
+}  // namespace catamaran
