@@ -51,7 +51,7 @@ struct ArgSpec {
   std::string name;
   ArgKind kind = ArgKind::kValue;
   std::string doc;
-  // Attributes only.
+  // Attributes only; a default also of operands that may be left out.
   AttrKind attr = AttrKind::kAny;
   Attr default_value;  // empty and not `optional`: required
   bool optional = false;

@@ -19,7 +19,7 @@ std::string Signature(const OpDef& op) {
     if (arg.kind == ArgKind::kState || arg.kind == ArgKind::kStates) out += "@";
     out += arg.name;
     if (arg.kind == ArgKind::kVariadic || arg.kind == ArgKind::kStates) out += "…";
-    if (arg.kind == ArgKind::kAttr && !arg.default_value.empty()) {
+    if (!arg.default_value.empty()) {
       out += "=" + arg.default_value.ToString();
     } else if (optional) {
       out += "=…";

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
 #include "catamaran/base/error.h"
 #include "catamaran/ir/grad_context.h"
 #include "catamaran/ir/infer.h"
@@ -22,8 +26,60 @@ std::vector<std::string> DefaultInputNames(size_t count) {
 
 namespace {
 
+// The default of operand `i` in this dtype, as an op before this one. A literal, so that it prints
+// as a number; an infinity among integers says its dtype, which cuts it to the largest or smallest.
+Value* InsertDefault(InferContext& c, int i, DType dtype) {
+  Op& op = c.op();
+  const Attr& value = op.def().args[static_cast<size_t>(i)].default_value;
+  // Before the literals of the operands after it: the order that the text has.
+  Op* before = &op;
+  for (int k = c.num_operands() - 1; k > i; --k) {
+    if (c.IsLiteral(k) && op.operand(k)->def() == before->prev()) before = before->prev();
+  }
+  auto constant = std::make_unique<Op>(c.program().ops().Get("constant"), op.at);
+  constant->SetAttr("value", value);
+  if (const double number = value.AsDouble(); IsInteger(dtype)) {
+    if (number == std::floor(number) && std::isfinite(number)) {
+      constant->SetAttr("value", Attr(static_cast<int64_t>(number)));
+    } else if (std::isinf(number)) {
+      constant->SetAttr("dtype", dtype);
+    }
+  }
+  Value* result = constant->AddResult();
+  Op* inserted = op.parent()->Insert(std::move(constant), before);
+  Diagnostics diagnostics;
+  InferOp(c.program(), c.function(), *inserted, diagnostics);
+  diagnostics.ThrowIfAny(c.program().sources());
+  return result;
+}
+
+// Gives every operand that was left out its default, in the dtype of the others.
+void FillDefaults(InferContext& c) {
+  Op& op = c.op();
+  const OpDef& def = op.def();
+  const int count = def.scalar->num_inputs();
+  bool missing = false;
+  int decides = -1;
+  for (int i = 0; i < count; ++i) {
+    if (!c.has(i)) {
+      missing = true;
+    } else if (!def.scalar->is_condition(i) && c.type(i).is_tensor() &&
+               (decides < 0 || (c.IsLiteral(decides) && !c.IsLiteral(i)))) {
+      decides = i;
+    }
+  }
+  if (!missing || decides < 0) return;
+  const DType dtype = c.type(decides).dtype();
+  std::vector<Value*> operands(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    operands[static_cast<size_t>(i)] = c.has(i) ? op.operand(i) : InsertDefault(c, i, dtype);
+  }
+  op.SetOperands(operands);
+}
+
 void InferElementwise(InferContext& c) {
   const ScalarFunction& f = *c.op().def().scalar;
+  FillDefaults(c);
   // The value operand that decides the dtype: the first that is no literal, else the first.
   int decides = -1;
   for (int i = 0; i < f.num_inputs(); ++i) {
@@ -150,6 +206,20 @@ void ElementwiseBuilder::SetAdjoints(const std::vector<Expr>& adjoints) {
   conditions.push_back(false);
   auto f = std::make_shared<ScalarFunction>(std::move(conditions), roots);
   builder_.Grad([f](GradContext& context) { GradEmitter(context, *f).Run(); });
+}
+
+ElementwiseBuilder& ElementwiseBuilder::Default(std::string_view operand, double value,
+                                                std::string doc) {
+  std::vector<ArgSpec>& args = def().args;
+  const auto arg = std::find_if(args.begin(), args.end(),
+                                [&](const ArgSpec& spec) { return spec.name == operand; });
+  CATAMARAN_CHECK(arg != args.end() && !conditions_[static_cast<size_t>(arg - args.begin())],
+                  "{}: no number {} to give a default", def().name, operand);
+  arg->kind = ArgKind::kOptional;
+  arg->optional = true;
+  arg->default_value = value;
+  arg->doc = std::move(doc);
+  return *this;
 }
 
 ElementwiseBuilder& ElementwiseBuilder::Doc(std::string text) {

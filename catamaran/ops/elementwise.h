@@ -12,11 +12,19 @@
 // Operands of type Expr are values of one dtype, those of type Cond are bool; the result is a
 // value or bool likewise. Shapes broadcast as in NumPy, literals take the dtype of the other
 // operands, ragged values lift. Kernels, reference and gradient come from the formula.
+//
+// A parameter of the function is an operand too, so that it may be a number or a tensor that is
+// learned; one that is usually left out has a default:
+//
+//   Elementwise(ops, "leaky_relu", {"x", "slope"},
+//               [](Expr x, Expr slope) { return Where(x > 0, x, slope * x); })
+//       .Default("slope", 0.01, "what negative elements are multiplied by")
 
 #pragma once
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -34,6 +42,10 @@ class ElementwiseBuilder {
 
   ElementwiseBuilder& Doc(std::string text);
   ElementwiseBuilder& Group(std::string text);
+
+  // This operand may be left out and is then this number. It is given by name: `slope=0.2`. In
+  // integers an infinite default is the dtype's own end.
+  ElementwiseBuilder& Default(std::string_view operand, double value, std::string doc = {});
 
   // The derivative at each operand, in place of the derived one: an Expr, or a vector of them for
   // several operands (an empty Expr where it is zero).

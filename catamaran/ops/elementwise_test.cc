@@ -8,7 +8,10 @@
 #include "catamaran/base/error.h"
 #include "catamaran/base/thread_pool.h"
 #include "catamaran/ir/emitter.h"
+#include "catamaran/ir/flatten.h"
 #include "catamaran/ir/kernel.h"
+#include "catamaran/ir/parser.h"
+#include "catamaran/ir/printer.h"
 #include "catamaran/ops/op_list.h"
 #include "catamaran/ops/op_runner.h"
 #include "catamaran/ops/samples.h"
@@ -73,6 +76,41 @@ TEST_F(ElementwiseTest, MistakesSayWhatWasFound) {
   EXPECT_THAT(ErrorOf("exp", {Type::Tensor(DType::kI32, {2})}), HasSubstr("does not work on i32"));
   EXPECT_THAT(ErrorOf("neg", {Type::Tensor(DType::kU64, {2})}), HasSubstr("does not work on u64"));
   EXPECT_THAT(ErrorOf("logical_and", {F32({2}), F32({2})}), HasSubstr("must be bool"));
+}
+
+TEST_F(ElementwiseTest, AnOperandThatIsLeftOutIsItsDefaultInTheDtypeOfTheOthers) {
+  OneOp leaky(ops_, "leaky_relu", {Type::Tensor(DType::kF64, {2})});
+  ASSERT_EQ(leaky.op->num_operands(), 2);
+  EXPECT_EQ(leaky.op->operand(1)->type.ToString(), "f64[]");
+  EXPECT_EQ(leaky.op->operand(1)->def()->attr("value").AsDouble(), 0.01);
+  EXPECT_THAT(Print(leaky.program), HasSubstr("leaky_relu(x, slope=0.01)"));
+
+  // Infinity is the end of the integers.
+  OneOp clip(ops_, "clip", {Type::Tensor(DType::kU64, {2})});
+  const Tensor x = Tensor::From<uint64_t>({2}, {3, UINT64_MAX});
+  const std::vector<RunnerValue> arguments = {{x, {}}};
+  EXPECT_TRUE(RunStraight(*clip.function, arguments, {})[0].Equals(x));
+
+  EXPECT_THAT(ErrorOf("leaky_relu", {Type::Tensor(DType::kI32, {2})}),
+              HasSubstr("dtypes differ: i32 and f32"));
+  EXPECT_THAT(ErrorOf("prelu", {F32({2})}), HasSubstr("needs the argument slope"));
+}
+
+TEST_F(ElementwiseTest, TextMayLeaveOutAnyDefault) {
+  const char* text = R"(program p
+fn f(x: f32[3]) -> (f32[3], f32[3], f32[3]) {
+  return clip(x, max=6), clip(x, min=0), leaky_relu(x)
+}
+)";
+  const Program program = Parse(text, "p.ctm", ops_, BuilderSet());
+  EXPECT_THAT(Print(program), HasSubstr("clip(x, max=6), clip(x, min=0), leaky_relu(x)"));
+  const Program flat = Flatten(program, BuilderSet());
+  const std::string expanded = Print(flat);
+  EXPECT_THAT(expanded, HasSubstr("clip(x, min=-inf, max=6), clip(x, min=0, max=inf)"));
+  std::string why;
+  EXPECT_TRUE(
+      Equal(Flatten(Parse(expanded, "p.ctm", ops_, BuilderSet()), BuilderSet()), flat, &why))
+      << why;
 }
 
 TEST_F(ElementwiseTest, TheSplitOverThreadsDoesNotChangeBits) {

@@ -48,7 +48,9 @@ class Runner {
 
   std::vector<std::string> Fitting() {
     const Op* op = function_.body().first();
-    while (op != nullptr && op->def().traits.structural) op = op->next();
+    for (; op != nullptr && op->def().traits.structural; op = op->next()) {
+      if (op->Is("constant")) RunConstant(*op);  // a default that was filled in
+    }
     CATAMARAN_CHECK(op != nullptr);
     Call call(*this, *op);
     std::vector<std::string> names;
@@ -63,6 +65,7 @@ class Runner {
     Call(Runner& runner, const Op& op) {
       for (int i = 0; i < op.num_operands(); ++i) {
         in.push_back(op.operand(i) ? &runner.slots_.at(op.operand(i)) : &runner.nothing_);
+        if (op.operand(i)) runner.FindOffsets(*op.operand(i), *in.back());
       }
       runner.BoundSizes(op);
       for (int i = 0; i < op.num_results(); ++i) {
@@ -78,7 +81,10 @@ class Runner {
 
   void Bind(const Value& param, const RunnerValue& argument) {
     const Type& type = param.type;
-    if (type.is_ragged()) {
+    // What belongs to a dimension that an op decides takes the offsets that the op writes.
+    const bool decided =
+        type.is_ragged() && argument.lengths.empty() && type.ragged_name().front() == '?';
+    if (type.is_ragged() && !decided) {
       auto& offsets = offsets_[type.ragged_name()];
       offsets = {0};
       for (int64_t length : argument.lengths) offsets.push_back(offsets.back() + length);
@@ -95,13 +101,17 @@ class Runner {
   void Store(const Value& value, Tensor tensor) {
     Slot slot;
     slot.tensor = tensor.view();
-    if (value.type.is_ragged()) {
-      const auto& offsets = offsets_.at(value.type.ragged_name());
-      slot.offsets = offsets.data();
-      slot.num_rows = static_cast<int64_t>(offsets.size()) - 1;
-    }
+    FindOffsets(value, slot);
     tensors_[&value] = std::move(tensor);
     slots_[&value] = slot;
+  }
+
+  void FindOffsets(const Value& value, Slot& slot) const {
+    if (!value.type.is_ragged()) return;
+    const auto offsets = offsets_.find(value.type.ragged_name());
+    if (offsets == offsets_.end()) return;
+    slot.offsets = offsets->second.data();
+    slot.num_rows = static_cast<int64_t>(offsets->second.size()) - 1;
   }
 
   int64_t Evaluate(const Dim& dim) const {
