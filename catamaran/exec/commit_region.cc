@@ -66,7 +66,7 @@ void Frame::ApplyEffects() {
       continue;
     }
     NamingOp(*node.op, *plan_.sources, [&] {
-      const NodeKernel& kernel =
+      const ChosenKernel& kernel =
           node.dynamic ? dynamic_kernels_[index] : instance_.kernels()[index];
       const KernelStatus status = kernel.run(contexts_[index]);
       CATAMARAN_CHECK(status == KernelStatus::kDone, "an effect cannot complete later");

@@ -299,7 +299,8 @@ void SetFetches(Frame& frame, const Plan& plan, std::span<FetchBuffer> fetches) 
   }
   for (size_t i = 0; i < fetches.size(); ++i) {
     fetches[i].shape = frame.output_shape(i);
-    if (fetches[i].data != nullptr) frame.SetFetch(i, fetches[i]);
+    const FetchBuffer& fetch = fetches[i];
+    if (fetch.data || fetch.final_shape || fetch.offsets) frame.SetFetch(i, fetch);
   }
 }
 
@@ -327,25 +328,32 @@ RunResult Executable::Run(State& state, std::span<const FeedValue> feeds,
   CheckState(*plan_, state);
   PreparedFrame frame(Prepare(feeds));
   RunResult result;
+  std::vector<Shape> shapes(plan_->outputs.size());
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const Type& type = plan_->outputs[i].type;
-    if (!type.is_tensor()) {
-      result.outputs.emplace_back();
-      result.offsets.emplace_back();
-      continue;
-    }
-    Tensor out = Tensor::Allocate(type.dtype(), frame->output_shape(i));
+    result.outputs.emplace_back();
+    result.offsets.emplace_back();
+    if (!type.is_tensor()) continue;
+    Tensor& out = result.outputs.back() = Tensor::Allocate(type.dtype(), frame->output_shape(i));
     FetchBuffer fetch;
     fetch.data = out.mutable_raw_data();
     fetch.capacity = out.num_bytes();
-    if (fetch.data != nullptr) frame->SetFetch(i, fetch);
-    result.outputs.push_back(std::move(out));
-    int64_t count = 0;
-    const int64_t* offsets = frame->output_offsets(i, &count);
-    result.offsets.push_back(
-        offsets ? Tensor::From<int64_t>({count}, {offsets, static_cast<size_t>(count)}) : Tensor());
+    fetch.final_shape = &shapes[i];
+    if (const int64_t count = frame->output_num_offsets(i)) {
+      result.offsets.back() = Tensor::Allocate(DType::kI64, {count});
+      fetch.offsets = result.offsets.back().mutable_data<int64_t>().data();
+    }
+    frame->SetFetch(i, fetch);
   }
   const RunStatus status = RunFrame(frame.release(), state, options);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    Tensor& out = result.outputs[i];
+    if (!plan_->outputs[i].type.is_tensor() || out.shape() == shapes[i]) continue;
+    // It is smaller than it might have been: the first elements of the buffer.
+    out = out.Reshape({out.num_elements()})
+              .SliceLeading(0, shapes[i].num_elements())
+              .Reshape(shapes[i]);
+  }
   result.committed = status.committed;
   result.refused = status.refused;
   result.step = status.step;

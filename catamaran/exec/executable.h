@@ -53,10 +53,15 @@ struct FeedValue {
 };
 
 // Where one result goes. Without data it is not fetched.
+//
+// Where a kernel decides the size of a result (`unique`), the buffer must hold the largest that it
+// can be, which `shape` says before the run; what it was in the end goes to `final_shape`.
 struct FetchBuffer {
   void* data = nullptr;
-  size_t capacity = 0;  // bytes
-  Shape shape;          // set by the run
+  size_t capacity = 0;           // bytes
+  Shape shape;                   // set when the run begins
+  Shape* final_shape = nullptr;  // set when it ends; outlives the run
+  int64_t* offsets = nullptr;    // of a ragged result: one more than it has sequences
 };
 
 // Set from any thread to end a run early. It takes effect between two ops before the commit

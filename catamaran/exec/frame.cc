@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "catamaran/base/error.h"
 #include "catamaran/exec/interpreter.h"
@@ -70,6 +71,7 @@ Frame::Frame(ShapeInstance& instance)
   MakeContexts();
   MakeSteps();
   MakeStrands();
+  CollectDecided();
   ForgetDynamicNames();
 }
 
@@ -104,15 +106,20 @@ void Frame::MakeContexts() {
 }
 
 void Frame::MakeSteps() {
+  step_of_.assign(plan_.nodes.size(), -1);
   for (const PlanBlock& block : plan_.blocks) {
     block_begin_.push_back(steps_.size());
     block_size_.push_back(block.nodes.size());
     for (const int index : block.nodes) {
       Step step;
+      step_of_[static_cast<size_t>(index)] = static_cast<int>(steps_.size());
       step.context = &contexts_[static_cast<size_t>(index)];
       switch (plan_.nodes[static_cast<size_t>(index)].kind) {
         case NodeKind::kKernel:
           step.run = instance_.kernels()[static_cast<size_t>(index)].run;
+          if (plan_.nodes[static_cast<size_t>(index)].decides >= 0) {
+            step.context->kernel = std::exchange(step.run, &RunDeciding);
+          }
           break;
         case NodeKind::kAlias:
           step.run = &RunAlias;
@@ -190,7 +197,8 @@ void Frame::FillConstant(size_t i) {
 void Frame::Bind(std::shared_ptr<ShapeInstance> instance, const int64_t* names,
                  std::span<const FeedValue> feeds) {
   held_ = std::move(instance);
-  if (plan_.has_dynamic && !std::equal(names_.begin(), names_.end(), names)) {
+  bounds_.assign(names, names + names_.size());
+  if (plan_.has_dynamic && !SameNames(names)) {
     std::copy_n(names, names_.size(), names_.begin());
     try {
       Reshape();
@@ -205,15 +213,49 @@ void Frame::Bind(std::shared_ptr<ShapeInstance> instance, const int64_t* names,
   }
   for (const int i : ragged_slots_) {
     const int name = plan_.FindName(plan_.slots[static_cast<size_t>(i)].type.ragged_name());
-    slots_[static_cast<size_t>(i)].offsets = offsets_[static_cast<size_t>(name)];
+    if (const int64_t* offsets = offsets_[static_cast<size_t>(name)]) {
+      slots_[static_cast<size_t>(i)].offsets = offsets;
+    }
   }
   for (FetchBuffer& fetch : fetches_) fetch = {};
+  decided_.assign(decided_.size(), false);
 }
 
 // So that the next run finds them changed, whatever they are.
 void Frame::ForgetDynamicNames() {
   for (size_t i = 0; i < names_.size(); ++i) {
-    if (plan_.names[i].dynamic) names_[i] = -1;
+    if (plan_.names[i].dynamic && plan_.names[i].decided.empty()) names_[i] = -1;
+  }
+}
+
+void Frame::ReshapeSlot(size_t i) {
+  const PlanSlot& slot = plan_.slots[i];
+  if (slot.storage == Storage::kConstant) {
+    FillConstant(i);
+  } else if (slot.type.is_tensor()) {
+    slots_[i].tensor.shape = EvaluateShape(plan_, names_.data(), slot.type);
+    if (slot.type.is_ragged()) {
+      slots_[i].num_rows = EvaluateDim(plan_, names_.data(), slot.type.dim(0));
+    }
+  }
+}
+
+// Chooses the kernel of a node again, for the shapes that its slots have now.
+void Frame::RebindKernel(size_t index) {
+  ChosenKernel& kernel = dynamic_kernels_[index];
+  BindKernel(plan_, instance_.options(), plan_.nodes[index], slots_, kernel);
+  ExecContext& context = contexts_[index];
+  context.sizes_data = kernel.sizes.data();
+  context.prepared = kernel.prepared.get();
+  if (kernel.scratch > instance_.kernels()[index].scratch &&
+      kernel.scratch > extra_scratch_[index].size()) {
+    extra_scratch_[index] = BufferRef::Allocate(kernel.scratch);
+    context.scratch = extra_scratch_[index].data();
+  }
+  if (plan_.nodes[index].decides >= 0) {
+    context.kernel = kernel.run;
+  } else if (step_of_[index] >= 0) {
+    steps_[static_cast<size_t>(step_of_[index])].run = kernel.run;
   }
 }
 
@@ -221,55 +263,23 @@ void Frame::ForgetDynamicNames() {
 void Frame::Reshape() {
   CheckDims(plan_, names_.data(), true);
   for (size_t i = 0; i < slots_.size(); ++i) {
-    const PlanSlot& slot = plan_.slots[i];
-    if (!slot.dynamic) continue;
-    if (slot.storage == Storage::kConstant) {
-      FillConstant(i);
-    } else if (slot.type.is_tensor()) {
-      slots_[i].tensor.shape = EvaluateShape(plan_, names_.data(), slot.type);
-    }
+    if (plan_.slots[i].dynamic) ReshapeSlot(i);
   }
-  for (const PlanBlock& block : plan_.blocks) {
-    const size_t begin = block_begin_[static_cast<size_t>(&block - plan_.blocks.data())];
-    for (size_t k = 0; k < block.nodes.size(); ++k) {
-      const PlanNode& node = plan_.nodes[static_cast<size_t>(block.nodes[k])];
-      if (!node.dynamic || node.kind != NodeKind::kKernel) continue;
-      const auto index = static_cast<size_t>(block.nodes[k]);
-      ChosenKernel& kernel = dynamic_kernels_[index];
-      BindKernel(plan_, instance_.options(), node, slots_, kernel);
-      ExecContext& context = contexts_[index];
-      context.sizes_data = kernel.sizes.data();
-      context.prepared = kernel.prepared.get();
-      if (kernel.scratch > instance_.kernels()[index].scratch &&
-          kernel.scratch > extra_scratch_[index].size()) {
-        extra_scratch_[index] = BufferRef::Allocate(kernel.scratch);
-        context.scratch = extra_scratch_[index].data();
-      }
-      steps_[begin + k].run = kernel.run;
-    }
-  }
-  for (const PlanEffect& effect : plan_.effects) {
-    const auto index = static_cast<size_t>(effect.node);
-    const PlanNode& node = plan_.nodes[index];
-    if (!node.dynamic || effect.kind != PlanEffect::Kind::kKernel) continue;
-    BindKernel(plan_, instance_.options(), node, slots_, dynamic_kernels_[index]);
-    contexts_[index].sizes_data = dynamic_kernels_[index].sizes.data();
-    contexts_[index].prepared = dynamic_kernels_[index].prepared.get();
-    if (dynamic_kernels_[index].scratch > instance_.kernels()[index].scratch) {
-      extra_scratch_[index] = BufferRef::Allocate(dynamic_kernels_[index].scratch);
-      contexts_[index].scratch = extra_scratch_[index].data();
-    }
+  for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+    if (plan_.nodes[i].dynamic && HasKernel(plan_.nodes[i])) RebindKernel(i);
   }
 }
 
 Shape Frame::output_shape(size_t i) const {
-  return slots_[static_cast<size_t>(plan_.outputs[i].slot)].tensor.shape;
+  const auto slot = static_cast<size_t>(plan_.outputs[i].slot);
+  if (plan_.slots[slot].decided.empty()) return slots_[slot].tensor.shape;
+  return EvaluateShape(plan_, bounds_.data(), plan_.slots[slot].type);
 }
 
-const int64_t* Frame::output_offsets(size_t i, int64_t* count) const {
-  const Slot& slot = slots_[static_cast<size_t>(plan_.outputs[i].slot)];
-  *count = slot.offsets ? slot.num_rows + 1 : 0;
-  return slot.offsets;
+int64_t Frame::output_num_offsets(size_t i) const {
+  const Type& type = plan_.outputs[i].type;
+  if (!type.is_tensor() || !type.is_ragged()) return 0;
+  return EvaluateDim(plan_, bounds_.data(), type.dim(0)) + 1;
 }
 
 void Frame::SetFetch(size_t i, const FetchBuffer& fetch) {
@@ -278,7 +288,8 @@ void Frame::SetFetch(size_t i, const FetchBuffer& fetch) {
     Fail("{}: result {} is {} and cannot be fetched", plan_.function_name, i,
          output.type.ToString());
   }
-  const size_t bytes = slots_[static_cast<size_t>(output.slot)].tensor.num_bytes();
+  const size_t bytes =
+      static_cast<size_t>(output_shape(i).num_elements()) * SizeOf(output.type.dtype());
   if (fetch.capacity < bytes) {
     Fail("{}: result {} ({}) has {} bytes; the buffer has {}", plan_.function_name, i,
          output.type.ToString(), bytes, fetch.capacity);

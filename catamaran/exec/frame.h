@@ -37,6 +37,7 @@ struct ExecContext : KernelContext {
   Frame* frame = nullptr;
   Strand* strand = nullptr;
   int node = -1;
+  KernelFn kernel = nullptr;  // of a node that decides a size: what its step runs
 };
 
 // What the inner loop of the interpreter walks over.
@@ -84,8 +85,10 @@ class Frame final : public RunServices {
   void SetOffsets(int name, const int64_t* offsets) {
     offsets_[static_cast<size_t>(name)] = offsets;
   }
+  // The shape of a result; where a kernel will decide a size, the largest that it can be.
   Shape output_shape(size_t i) const;
-  const int64_t* output_offsets(size_t i, int64_t* count) const;
+  // How many offsets a ragged result has; 0 for others.
+  int64_t output_num_offsets(size_t i) const;
   void SetFetch(size_t i, const FetchBuffer& fetch);
 
   // Starts the run and returns when it is over or suspended. `done` is called once the frame has
@@ -111,6 +114,10 @@ class Frame final : public RunServices {
   void NextIteration(const PlanNode& node);
   void LeaveLoop(const PlanNode& node);
   void LeaveIf(const PlanNode& node, int which);
+  // Around the kernel of a node that decides a size (decided_sizes.cc): makes its results as large
+  // as they can be, and takes the size that the kernel has found to all that depend on it.
+  void BoundDecidedSize(const PlanNode& node);
+  void TakeDecidedSize(const PlanNode& node, int64_t size);
 
   // --- RunServices.
   Table* table(const Op& op, int state_index) override;
@@ -132,6 +139,12 @@ class Frame final : public RunServices {
   void MakeStrands();
   void FillConstant(size_t slot);
   void Reshape();
+  void ReshapeSlot(size_t slot);
+  void RebindKernel(size_t node);
+  bool SameNames(const int64_t* names) const;
+  void CollectDecided();
+  std::vector<int> DecidedNames(const PlanNode& node) const;
+  bool Settled(const std::vector<int>& names, int name) const;
   void ForgetDynamicNames();
   void BindStates();
   void CopyCarried(int from, int to);
@@ -158,6 +171,7 @@ class Frame final : public RunServices {
   std::vector<ExecContext> contexts_;  // by node
   std::vector<Step> steps_;
   std::vector<size_t> block_begin_, block_size_;
+  std::vector<int> step_of_;                           // by node; -1: an effect
   std::vector<std::unique_ptr<ObjectValue>> objects_;  // of slots with storage kObject
   std::vector<int> late_aliases_;                      // slots on memory that each run brings
   std::vector<int> ragged_slots_;
@@ -165,7 +179,17 @@ class Frame final : public RunServices {
 
   // Sizes of this run.
   NameValues names_;
-  std::vector<const int64_t*> offsets_;        // by name
+  NameValues bounds_;                    // as names_, before any kernel has decided
+  std::vector<const int64_t*> offsets_;  // by name
+  // What depends on a size that a kernel decides, by name.
+  struct Dependents {
+    std::vector<int> slots, nodes;
+  };
+  std::vector<Dependents> dependents_;
+  std::mutex decide_mutex_;                    // two kernels may decide at once
+  std::vector<bool> decided_;                  // by name, in this run
+  std::vector<int> decider_;                   // by name: the node
+  std::vector<bool> outdated_;                 // by node: its kernel was chosen for other sizes
   std::vector<ChosenKernel> dynamic_kernels_;  // by node, where it is dynamic
   std::vector<BufferRef> extra_scratch_;
 

@@ -20,5 +20,6 @@ void OnComplete(KernelContext& context, std::exception_ptr error);
 KernelStatus RunControl(KernelContext& context);  // kControl
 KernelStatus RunAlias(KernelContext& context);
 KernelStatus RunKey(KernelContext& context);
+KernelStatus RunDeciding(KernelContext& context);  // a kernel that decides a size
 
 }  // namespace catamaran

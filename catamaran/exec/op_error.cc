@@ -20,6 +20,8 @@ std::string OpMessage(const Op& op, const SourceTable& sources, std::string_view
 std::exception_ptr WithOp(const Op& op, const SourceTable& sources, std::exception_ptr error) {
   try {
     std::rethrow_exception(error);
+  } catch (const LocatedError&) {
+    return error;
   } catch (const std::exception& exception) {
     return std::make_exception_ptr(Error(OpMessage(op, sources, exception.what())));
   } catch (...) {

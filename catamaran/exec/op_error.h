@@ -8,9 +8,15 @@
 #include <string>
 #include <string_view>
 
+#include "catamaran/base/error.h"
 #include "catamaran/ir/program.h"
 
 namespace catamaran {
+
+// An Error that names its place already: nothing is put before its message.
+struct LocatedError final : Error {
+  using Error::Error;
+};
 
 // "models/x.ctm:7: div: what" and a line for each frame: "  in linear fc1, models/x.ctm:3".
 std::string OpMessage(const Op& op, const SourceTable& sources, std::string_view what);

@@ -101,7 +101,7 @@ void PlanBuilder::BindNames() {
   Plan& plan = *plan_;
   const Function& function = *plan.function;
   const auto add = [&](const std::string& name, bool dynamic) {
-    if (plan.FindName(name) < 0) plan.names.push_back({name, dynamic, false, {}});
+    if (plan.FindName(name) < 0) plan.names.push_back({name, dynamic, false, {}, {}});
   };
   for (int i = 0; i < function.num_params(); ++i) {
     const Type& type = function.param(i)->type;
@@ -111,22 +111,44 @@ void PlanBuilder::BindNames() {
       }
     }
   }
-  // Names that only a check ties to the others: `?0` must equal B * 2.
+  // Adds `name`, given by `value` over names that are known; false when one of them is not.
+  const auto derive_name = [&](const std::string& name, const Dim& value, bool decided) {
+    PlanName added{name, decided, true, value, {}};
+    bool all = true;
+    value.ForEachName([&](const std::string& part) {
+      const int index = plan.FindName(part);
+      all = all && index >= 0;
+      if (index < 0) return;
+      const PlanName& known = plan.names[static_cast<size_t>(index)];
+      added.dynamic = added.dynamic || known.dynamic;
+      // What a kernel decides is at most its bound; it does not follow it.
+      if (!decided) {
+        added.decided.insert(added.decided.end(), known.decided.begin(), known.decided.end());
+      }
+    });
+    if (!all) return false;
+    if (decided) added.decided = {static_cast<int>(plan.names.size())};
+    plan.names.push_back(std::move(added));
+    return true;
+  };
   for (bool progress = true; progress;) {
     progress = false;
+    // Sizes that a kernel decides.
+    ForEachOp(function.body(), [&](Op& op) {
+      if (!op.def().size_bound || !needed_.contains(&op)) return;
+      for (int i = 0; i < op.num_results(); ++i) {
+        op.result(i)->type.ForEachName([&](const std::string& name) {
+          if (name.front() != '?' || plan.FindName(name) >= 0) return;
+          progress = derive_name(name, op.def().size_bound(op), true) || progress;
+        });
+      }
+    });
+    // Names that only a check ties to the others: `?0` must equal B * 2.
     for (const DimCheck& check : function.checks) {
       const auto derive = [&](const Dim& unknown, const Dim& known) {
         const std::string* name = unknown.name();
         if (name == nullptr || plan.FindName(*name) >= 0) return;
-        bool all = true, dynamic = false;
-        known.ForEachName([&](const std::string& part) {
-          const int index = plan.FindName(part);
-          all = all && index >= 0;
-          dynamic = dynamic || (index >= 0 && plan.names[static_cast<size_t>(index)].dynamic);
-        });
-        if (!all) return;
-        plan.names.push_back({*name, dynamic, true, known});
-        progress = true;
+        progress = derive_name(*name, known, false) || progress;
       };
       derive(check.left, check.right);
       derive(check.right, check.left);
@@ -151,10 +173,7 @@ int PlanBuilder::AddSlot(const Value* value, Type type, Storage storage, int blo
   slot.storage = storage;
   slot.def_block = block;
   if (!type.is_tensor()) slot.storage = storage == Storage::kPointer ? storage : Storage::kObject;
-  type.ForEachName([&](const std::string& name) {
-    const int i = plan_->FindName(name);
-    slot.dynamic = slot.dynamic || (i >= 0 && plan_->names[static_cast<size_t>(i)].dynamic);
-  });
+  type.ForEachName([&](const std::string& name) { Depend(slot, name); });
   slot.type = std::move(type);
   if (slot.storage != Storage::kPointer && slot.storage != Storage::kAlias) {
     slot.roots.push_back(index);
@@ -162,6 +181,14 @@ int PlanBuilder::AddSlot(const Value* value, Type type, Storage storage, int blo
   plan_->slots.push_back(std::move(slot));
   if (value != nullptr) slot_of_[value] = index;
   return index;
+}
+
+void PlanBuilder::Depend(PlanSlot& slot, const std::string& name) const {
+  const int i = plan_->FindName(name);
+  if (i < 0) return;
+  const PlanName& known = plan_->names[static_cast<size_t>(i)];
+  slot.dynamic = slot.dynamic || known.dynamic;
+  slot.decided.insert(slot.decided.end(), known.decided.begin(), known.decided.end());
 }
 
 int PlanBuilder::SlotOf(const Value* value) const {
@@ -273,8 +300,7 @@ void PlanBuilder::AddOp(const Op& op, int block, int depth) {
       op.attr("value").AsDim().ForEachName([&](const std::string& name) {
         const int i = plan.FindName(name);
         if (i < 0) CheckDims(Type::Tensor(DType::kI64, {Dim::Name(name)}), op.at, "dim");
-        PlanSlot& added = plan.slots[static_cast<size_t>(slot)];
-        added.dynamic = added.dynamic || plan.names[static_cast<size_t>(i)].dynamic;
+        Depend(plan.slots[static_cast<size_t>(slot)], name);
       });
     }
     return;
@@ -345,7 +371,33 @@ void PlanBuilder::AddOp(const Op& op, int block, int depth) {
     AppendNode(std::move(alias));
     if (block == 0) node.top = ++top_;
   }
+  if (op.def().size_bound) AddDecidedSize(op, node);
   AppendNode(std::move(node));
+}
+
+// The node's kernel decides a size; a ragged result also needs a place for its offsets.
+void PlanBuilder::AddDecidedSize(const Op& op, PlanNode& node) {
+  Plan& plan = *plan_;
+  for (int i = 0; i < op.num_results(); ++i) {
+    const Type& type = op.result(i)->type;
+    const std::vector<Dim> dims = type.StorageDims();
+    const int name = dims.empty() || !dims[0].name() ? -1 : plan.FindName(*dims[0].name());
+    if (name < 0 || !plan.IsDecided(static_cast<size_t>(name))) continue;
+    // A size that an argument or a check has given is not this op's to decide.
+    bool given = false;
+    for (int k = 0; k < op.num_operands(); ++k) {
+      if (op.operand(k) == nullptr) continue;
+      op.operand(k)->type.ForEachName(
+          [&](const std::string& other) { given = given || other == *dims[0].name(); });
+    }
+    if (given) continue;
+    node.decides = name;
+    if (type.is_ragged() && node.new_offsets < 0) {
+      node.new_offsets =
+          AddSlot(nullptr, Type::Tensor(DType::kI64, {type.dim(0) + 1}), Storage::kArena, 0);
+    }
+  }
+  CATAMARAN_CHECK(node.decides >= 0, "{} has a size_bound and no size to decide", op.name());
 }
 
 void PlanBuilder::AppendNode(PlanNode node) {

@@ -10,6 +10,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -39,9 +40,10 @@ struct PlanSlot {
   Storage storage = Storage::kArena;
   int source = -1;
   int def_block = 0;
-  bool dynamic = false;   // its shape depends on a dimension that is not part of the key
-  bool unstable = false;  // its address may change while the function runs
-  bool shared = false;    // others refer to its memory
+  bool dynamic = false;      // its shape depends on a dimension that is not part of the key
+  std::vector<int> decided;  // names on which it depends whose size a kernel decides
+  bool unstable = false;     // its address may change while the function runs
+  bool shared = false;       // others refer to its memory
   // Slots whose memory this one refers to, itself included when it has some.
   std::vector<int> roots;
   // The stretch of positions in which the memory is in use. Empty: last < first.
@@ -69,6 +71,8 @@ struct PlanNode {
   int index = -1;          // of a loop: the slot of its counter
   uint64_t path_hash = 0;  // of a key
   bool dynamic = false;    // touches a dynamic slot
+  int decides = -1;        // index in Plan::names of the size that its kernel decides
+  int new_offsets = -1;    // slot of the offsets that it writes, when its result is ragged
 };
 
 struct PlanBlock {
@@ -76,6 +80,12 @@ struct PlanBlock {
   std::vector<int> nodes;
   std::vector<int> yields;  // slots
 };
+
+// Whether a kernel runs for this node: not for control flow, guards and writes.
+inline bool HasKernel(const PlanNode& node) {
+  return node.kind == NodeKind::kKernel && !node.op->def().kernels.empty() &&
+         !node.op->Is("guard") && !node.op->Is("write");
+}
 
 // How one axis of an argument is bound or checked.
 struct PlanAxis {
@@ -97,8 +107,10 @@ struct PlanInput {
 struct PlanName {
   std::string name;
   bool dynamic = false;
-  bool derived = false;  // not bound by an argument; follows from a run-time check
-  Dim value;             // of a derived one
+  bool derived = false;      // not bound by an argument; follows from `value`
+  Dim value;                 // of a derived one: what a run-time check says that it equals, or
+                             // the most that it can be before its kernel has decided
+  std::vector<int> decided;  // the names it follows that a kernel decides, itself included
 };
 
 struct PlanOutput {
@@ -146,6 +158,10 @@ struct Plan {
   std::unordered_map<const Op*, int> node_of;  // nodes of ops that name states
 
   int FindName(std::string_view name) const;
+  bool IsDecided(size_t name) const {
+    return std::find(names[name].decided.begin(), names[name].decided.end(),
+                     static_cast<int>(name)) != names[name].decided.end();
+  }
 };
 
 // REQUIRES: `function` is call-free and typed. Throws an Error with the line when something

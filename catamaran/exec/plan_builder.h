@@ -39,6 +39,9 @@ class PlanBuilder {
   std::vector<int> StatesOf(const Op& op) const;
   void CheckDims(const Type& type, Location at, const std::string& what) const;
   void InheritRoots(PlanSlot& slot, int from);
+  void AddDecidedSize(const Op& op, PlanNode& node);
+  // The slot's size depends on this name.
+  void Depend(PlanSlot& slot, const std::string& name) const;
 
   // plan_lifetime.cc: how long memory is in use, and what may be exchanged.
   void CopyHazardousReads();

@@ -102,6 +102,12 @@ void PlanBuilder::FindLifetimes() {
   for (PlanSlot& slot : plan.slots) {
     if (slot.storage == Storage::kStateCopy) slot.first = 0;
   }
+  // Whatever has that ragged dimension points at its offsets.
+  for (const PlanNode& node : plan.nodes) {
+    if (node.new_offsets < 0) continue;
+    plan.slots[static_cast<size_t>(node.new_offsets)].first = 0;
+    plan.slots[static_cast<size_t>(node.new_offsets)].last = position_;
+  }
   plan.num_positions = position_ + 1;
 }
 
@@ -113,6 +119,14 @@ void PlanBuilder::FindDependencies() {
   std::vector<int> writer(plan.slots.size(), -1);  // top-level node that last defined the slot
   std::vector<std::set<int>> readers(plan.slots.size());
   int last_ordered = -1;
+  std::vector<int> decider(plan.names.size(), -1);  // top-level node that decides the size
+  const auto waits_for_size = [&](int top, int slot) {
+    if (slot < 0) return;
+    for (const int name : plan.slots[static_cast<size_t>(slot)].decided) {
+      const int other = decider[static_cast<size_t>(name)];
+      if (other >= 0 && other != top) before[static_cast<size_t>(top)].insert(other);
+    }
+  };
   const auto uses = [&](int top, int slot) {
     if (slot < 0) return;
     for (const int root : plan.slots[static_cast<size_t>(slot)].roots) {
@@ -136,6 +150,9 @@ void PlanBuilder::FindDependencies() {
     if (node.top < 0) continue;  // an effect
     const int top = node.top;
     for (const int in : node.ins) uses(top, in);
+    for (const int in : node.ins) waits_for_size(top, in);
+    for (const int out : node.outs) waits_for_size(top, out);
+    if (node.decides >= 0) decider[static_cast<size_t>(node.decides)] = top;
     for (const int block : node.blocks) {
       if (block < 0) continue;
       for (const int slot : plan.blocks[static_cast<size_t>(block)].yields) uses(top, slot);

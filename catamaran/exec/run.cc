@@ -1,5 +1,6 @@
 // A run from its start to its end: the two schedules, results, errors.
 
+#include <algorithm>
 #include <cstring>
 
 #include "catamaran/base/error.h"
@@ -126,8 +127,11 @@ void Frame::FinishBody() {
 void Frame::CopyOutputs() {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const FetchBuffer& fetch = fetches_[i];
+    const Slot& slot = slots_[static_cast<size_t>(plan_.outputs[i].slot)];
+    const TensorView& from = slot.tensor;
+    if (fetch.final_shape != nullptr) *fetch.final_shape = from.shape;
+    if (fetch.offsets != nullptr) std::copy_n(slot.offsets, slot.num_rows + 1, fetch.offsets);
     if (fetch.data == nullptr) continue;
-    const TensorView from = slots_[static_cast<size_t>(plan_.outputs[i].slot)].tensor;
     if (from.data == fetch.data) continue;
     std::memcpy(fetch.data, from.data, from.num_bytes());
   }

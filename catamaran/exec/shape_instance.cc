@@ -63,13 +63,30 @@ class ArenaPlanner {
   size_t end_ = 0;
 };
 
-bool IsDynamic(const Plan& plan, const Dim& dim) {
-  bool dynamic = false;
-  dim.ForEachName([&](const std::string& name) {
+// Since when the two sides of a check are known.
+enum class Known { kByKey, kByArguments, kByKernels };
+
+Known KnownSince(const Plan& plan, const DimCheck& check) {
+  Known since = Known::kByKey;
+  const auto visit = [&](const std::string& name) {
     const int i = plan.FindName(name);
-    dynamic = dynamic || (i >= 0 && plan.names[static_cast<size_t>(i)].dynamic);
-  });
-  return dynamic;
+    if (i < 0) return;
+    const PlanName& known = plan.names[static_cast<size_t>(i)];
+    if (known.dynamic && since == Known::kByKey) since = Known::kByArguments;
+    if (!known.decided.empty()) since = Known::kByKernels;
+  };
+  check.left.ForEachName(visit);
+  check.right.ForEachName(visit);
+  return since;
+}
+
+void FailUnlessEqual(const Plan& plan, const int64_t* values, const DimCheck& check) {
+  const int64_t left = EvaluateDim(plan, values, check.left);
+  const int64_t right = EvaluateDim(plan, values, check.right);
+  if (left == right) return;
+  throw LocatedError(fmt::format("{}: {} differ: {} is {} and {} is {}",
+                                 plan.sources->ToString(check.at), check.what,
+                                 check.left.ToString(), left, check.right.ToString(), right));
 }
 
 }  // namespace
@@ -115,14 +132,27 @@ Shape EvaluateShape(const Plan& plan, const int64_t* values, const Type& type) {
 }
 
 void CheckDims(const Plan& plan, const int64_t* values, bool dynamic_only) {
+  const Known wanted = dynamic_only ? Known::kByArguments : Known::kByKey;
   for (const DimCheck& check : plan.function->checks) {
-    if (dynamic_only && !IsDynamic(plan, check.left) && !IsDynamic(plan, check.right)) continue;
-    if (!dynamic_only && (IsDynamic(plan, check.left) || IsDynamic(plan, check.right))) continue;
-    const int64_t left = EvaluateDim(plan, values, check.left);
-    const int64_t right = EvaluateDim(plan, values, check.right);
-    if (left == right) continue;
-    Fail("{}: {} differ: {} is {} and {} is {}", plan.sources->ToString(check.at), check.what,
-         check.left.ToString(), left, check.right.ToString(), right);
+    if (KnownSince(plan, check) == wanted) FailUnlessEqual(plan, values, check);
+  }
+}
+
+void CheckDecidedDims(const Plan& plan, const int64_t* values, int name,
+                      FunctionRef<bool(const std::vector<int>&)> settled) {
+  for (const DimCheck& check : plan.function->checks) {
+    if (KnownSince(plan, check) != Known::kByKernels) continue;
+    std::vector<int> decided;
+    const auto visit = [&](const std::string& part) {
+      const int i = plan.FindName(part);
+      if (i < 0) return;
+      const std::vector<int>& on = plan.names[static_cast<size_t>(i)].decided;
+      decided.insert(decided.end(), on.begin(), on.end());
+    };
+    check.left.ForEachName(visit);
+    check.right.ForEachName(visit);
+    if (std::find(decided.begin(), decided.end(), name) == decided.end()) continue;
+    if (settled(decided)) FailUnlessEqual(plan, values, check);
   }
 }
 
@@ -172,7 +202,7 @@ ShapeInstance::ShapeInstance(const Plan& plan, const CompileOptions& options, Na
   kernels_.resize(plan.nodes.size());
   for (size_t i = 0; i < kernels_.size(); ++i) {
     const PlanNode& node = plan.nodes[i];
-    if (node.kind != NodeKind::kKernel || node.op->def().kernels.empty()) continue;
+    if (!HasKernel(node)) continue;
     BindKernel(plan, options, node, slots_, kernels_[i]);
   }
   PlaceSlots();

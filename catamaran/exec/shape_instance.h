@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "catamaran/base/function_ref.h"
 #include "catamaran/exec/compile.h"
 #include "catamaran/exec/plan.h"
 #include "catamaran/ir/choose_kernel.h"
@@ -78,8 +79,13 @@ int64_t EvaluateDim(const Plan& plan, const int64_t* values, const Dim& dim);
 void DeriveNames(const Plan& plan, int64_t* values);
 // The storage shape of a slot.
 Shape EvaluateShape(const Plan& plan, const int64_t* values, const Type& type);
-// Evaluates the run-time checks; with `dynamic_only` those that depend on dynamic names.
+// Evaluates the run-time checks; with `dynamic_only` those that depend on dynamic names. Those that
+// wait for a kernel to decide a size are left to the next function.
 void CheckDims(const Plan& plan, const int64_t* values, bool dynamic_only);
+// Evaluates the checks that depend on `name`, which a kernel has just decided, if all decided names
+// that they depend on are `settled`.
+void CheckDecidedDims(const Plan& plan, const int64_t* values, int name,
+                      FunctionRef<bool(const std::vector<int>&)> settled);
 // Chooses and prepares the kernel of a node for the shapes in `slots`.
 void BindKernel(const Plan& plan, const CompileOptions& options, const PlanNode& node,
                 std::vector<Slot>& slots, ChosenKernel& out);
