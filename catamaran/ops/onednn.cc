@@ -4,70 +4,16 @@
 
 #if CATAMARAN_WITH_ONEDNN
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <vector>
+
+#include "catamaran/ops/onednn_internal.h"
 
 namespace catamaran::onednn {
 namespace {
 
 using dnnl::memory;
-
-// oneDNN asks OpenMP how many threads to use; OpenMP keeps the answer for each thread apart. While
-// this lives it is 1 on the calling thread; then what the caller had before. The functions are
-// looked up at run time: a build of oneDNN without OpenMP does not bring them.
-class OneThread {
- public:
-  OneThread() {
-    if (!functions().get) return;
-    before_ = functions().get();
-    if (before_ != 1) functions().set(1);
-  }
-  ~OneThread() {
-    if (before_ > 1) functions().set(before_);
-  }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  struct Functions {
-    int (*get)() = nullptr;
-    void (*set)(int) = nullptr;
-  };
-  static const Functions& functions() {
-    static const Functions found = [] {
-      Functions f;
-      f.get = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-      f.set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-      if (!f.set) f.get = nullptr;
-      return f;
-    }();
-    return found;
-  }
-
-  int before_ = 0;
-};
-
-const dnnl::engine& Engine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
-
-memory::desc Plain(const memory::dims& dims) {
-  memory::dims strides(dims.size());
-  int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<int64_t>(dims[i], 1);
-  }
-  return memory::desc(dims, memory::data_type::f32, strides);
-}
-memory::desc Any(const memory::dims& dims) {
-  return memory::desc(dims, memory::data_type::f32, memory::format_tag::any);
-}
 
 // An argument of the primitive: how we hold it and how the primitive wants it.
 struct Argument {
@@ -164,36 +110,6 @@ class PlainPrimitive final : public Primitive {
   mutable std::vector<std::unique_ptr<Instance>> idle_;
 };
 
-// The descriptions of a convolution that all three directions share.
-struct ConvDescs {
-  explicit ConvDescs(const ConvSizes& s)
-      : x{s.batch, s.in_channels, s.height, s.width},
-        w{s.out_channels, s.in_channels / s.groups, s.kernel_height, s.kernel_width},
-        y{s.batch, s.out_channels, s.out_height, s.out_width},
-        strides{s.stride_height, s.stride_width},
-        dilates{s.dilation_height - 1, s.dilation_width - 1},
-        begin{s.padding_height, s.padding_width} {
-    if (s.groups > 1) {
-      w = {s.groups, s.out_channels / s.groups, s.in_channels / s.groups, s.kernel_height,
-           s.kernel_width};
-    }
-  }
-  memory::dims x, w, y, strides, dilates, begin;
-};
-
-dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvDescs& d) {
-  const auto kind = dnnl::prop_kind::forward_training;
-  const auto algorithm = dnnl::algorithm::convolution_direct;
-#if DNNL_VERSION_MAJOR >= 3
-  return {Engine(), kind,      algorithm, Any(d.x), Any(d.w),
-          Any(d.y), d.strides, d.dilates, d.begin,  d.begin};
-#else
-  return {dnnl::convolution_forward::desc(kind, algorithm, Any(d.x), Any(d.w), Any(d.y), d.strides,
-                                          d.dilates, d.begin, d.begin),
-          Engine()};
-#endif
-}
-
 // Turns the library's exceptions into ours.
 template <class F>
 std::unique_ptr<Primitive> Make(const char* what, F&& make) {
@@ -240,63 +156,6 @@ std::unique_ptr<Primitive> MakeMatmul(bool transpose_a, bool transpose_b, int64_
   });
 }
 
-std::unique_ptr<Primitive> MakeConv(const ConvSizes& sizes) {
-  return Make("a convolution", [&] {
-    const ConvDescs d(sizes);
-    const auto desc = ForwardDesc(d);
-    return std::make_unique<PlainPrimitive>(
-        dnnl::convolution_forward(desc), Argument{DNNL_ARG_SRC, Plain(d.x), desc.src_desc()},
-        Argument{DNNL_ARG_WEIGHTS, Plain(d.w), desc.weights_desc()},
-        Argument{DNNL_ARG_DST, Plain(d.y), desc.dst_desc()});
-  });
-}
-
-std::unique_ptr<Primitive> MakeConvGradInput(const ConvSizes& sizes) {
-  return Make("the gradient of a convolution", [&] {
-    const ConvDescs d(sizes);
-    const auto algorithm = dnnl::algorithm::convolution_direct;
-    const auto forward = ForwardDesc(d);
-#if DNNL_VERSION_MAJOR >= 3
-    const dnnl::convolution_backward_data::primitive_desc desc(
-        Engine(), algorithm, Any(d.x), Any(d.w), Any(d.y), d.strides, d.dilates, d.begin, d.begin,
-        forward);
-#else
-    const dnnl::convolution_backward_data::primitive_desc desc(
-        dnnl::convolution_backward_data::desc(algorithm, Any(d.x), Any(d.w), Any(d.y), d.strides,
-                                              d.dilates, d.begin, d.begin),
-        Engine(), forward);
-#endif
-    return std::make_unique<PlainPrimitive>(
-        dnnl::convolution_backward_data(desc),
-        Argument{DNNL_ARG_DIFF_DST, Plain(d.y), desc.diff_dst_desc()},
-        Argument{DNNL_ARG_WEIGHTS, Plain(d.w), desc.weights_desc()},
-        Argument{DNNL_ARG_DIFF_SRC, Plain(d.x), desc.diff_src_desc()});
-  });
-}
-
-std::unique_ptr<Primitive> MakeConvGradWeight(const ConvSizes& sizes) {
-  return Make("the gradient of a convolution", [&] {
-    const ConvDescs d(sizes);
-    const auto algorithm = dnnl::algorithm::convolution_direct;
-    const auto forward = ForwardDesc(d);
-#if DNNL_VERSION_MAJOR >= 3
-    const dnnl::convolution_backward_weights::primitive_desc desc(
-        Engine(), algorithm, Any(d.x), Any(d.w), Any(d.y), d.strides, d.dilates, d.begin, d.begin,
-        forward);
-#else
-    const dnnl::convolution_backward_weights::primitive_desc desc(
-        dnnl::convolution_backward_weights::desc(algorithm, Any(d.x), Any(d.w), Any(d.y),
-                                                 d.strides, d.dilates, d.begin, d.begin),
-        Engine(), forward);
-#endif
-    return std::make_unique<PlainPrimitive>(
-        dnnl::convolution_backward_weights(desc),
-        Argument{DNNL_ARG_SRC, Plain(d.x), desc.src_desc()},
-        Argument{DNNL_ARG_DIFF_DST, Plain(d.y), desc.diff_dst_desc()},
-        Argument{DNNL_ARG_DIFF_WEIGHTS, Plain(d.w), desc.diff_weights_desc()});
-  });
-}
-
 }  // namespace catamaran::onednn
 
 #else
@@ -312,9 +171,6 @@ void Sgemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const f
   Missing();
 }
 std::unique_ptr<Primitive> MakeMatmul(bool, bool, int64_t, int64_t, int64_t) { Missing(); }
-std::unique_ptr<Primitive> MakeConv(const ConvSizes&) { Missing(); }
-std::unique_ptr<Primitive> MakeConvGradInput(const ConvSizes&) { Missing(); }
-std::unique_ptr<Primitive> MakeConvGradWeight(const ConvSizes&) { Missing(); }
 
 }  // namespace catamaran::onednn
 
