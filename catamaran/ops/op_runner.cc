@@ -28,12 +28,12 @@ class Runner {
     }
   }
 
-  std::vector<Tensor> Run() {
-    std::vector<Tensor> results;
+  std::vector<RunnerValue> Run() {
+    std::vector<RunnerValue> results;
     for (const Op* op = function_.body().first(); op != nullptr; op = op->next()) {
       if (op->Is("return")) {
         for (int i = 0; i < op->num_operands(); ++i) {
-          results.push_back(tensors_.at(op->operand(i)).Clone());
+          results.push_back({tensors_.at(op->operand(i)).Clone(), Lengths(*op->operand(i))});
         }
       } else if (op->Is("constant")) {
         RunConstant(*op);
@@ -44,6 +44,14 @@ class Runner {
       }
     }
     return results;
+  }
+
+  std::vector<int64_t> Lengths(const Value& value) const {
+    std::vector<int64_t> lengths;
+    if (!value.type.is_ragged()) return lengths;
+    const std::vector<int64_t>& offsets = offsets_.at(value.type.ragged_name());
+    for (size_t i = 1; i < offsets.size(); ++i) lengths.push_back(offsets[i] - offsets[i - 1]);
+    return lengths;
   }
 
   std::vector<std::string> Fitting() {
@@ -232,6 +240,16 @@ class Runner {
 
 std::vector<Tensor> RunStraight(const Function& function, std::span<const RunnerValue> arguments,
                                 const RunnerOptions& options) {
+  std::vector<Tensor> tensors;
+  for (RunnerValue& value : Runner(function, arguments, options).Run()) {
+    tensors.push_back(std::move(value.tensor));
+  }
+  return tensors;
+}
+
+std::vector<RunnerValue> RunStraightValues(const Function& function,
+                                           std::span<const RunnerValue> arguments,
+                                           const RunnerOptions& options) {
   return Runner(function, arguments, options).Run();
 }
 

@@ -36,6 +36,11 @@ struct RunnerOptions {
 std::vector<Tensor> RunStraight(const Function& function, std::span<const RunnerValue> arguments,
                                 const RunnerOptions& options);
 
+// The same with the lengths of the sequences of ragged results.
+std::vector<RunnerValue> RunStraightValues(const Function& function,
+                                           std::span<const RunnerValue> arguments,
+                                           const RunnerOptions& options);
+
 // The names of the kernels of `op` that fit these arguments, in the order in which they are tried.
 // `op` is the first op of the function that is not structural.
 std::vector<std::string> FittingKernels(const Function& function,

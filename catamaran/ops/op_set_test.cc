@@ -9,11 +9,10 @@
 #include <memory>
 
 #include "catamaran/base/thread_pool.h"
-#include "catamaran/ir/emitter.h"
-#include "catamaran/ir/grad_context.h"
 #include "catamaran/ir/parser.h"
 #include "catamaran/ir/printer.h"
 #include "catamaran/ir/proto.h"
+#include "catamaran/ops/op_case.h"
 #include "catamaran/ops/op_list.h"
 #include "catamaran/ops/op_runner.h"
 #include "catamaran/ops/samples.h"
@@ -31,18 +30,6 @@ std::shared_ptr<const OpSet> AllOps() {
   return ops;
 }
 
-// Ops that live in a program with state or control flow have tests of their own.
-bool NeedsExecutor(const OpDef& def) {
-  if (def.traits.structural || def.traits.effect || def.traits.reads_state ||
-      def.traits.mutates_first) {
-    return true;
-  }
-  for (const ArgSpec& arg : def.args) {
-    if (arg.kind == ArgKind::kState || arg.kind == ArgKind::kStates) return true;
-  }
-  return false;
-}
-
 // Samples are tensors: ops on rows and stacks, which no tensor can stand for, have tests of their
 // own too.
 bool WorksOnRows(const OpDef& def) {
@@ -51,106 +38,6 @@ bool WorksOnRows(const OpDef& def) {
 }
 
 bool Computes(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
-
-// One sample in one precision: a program whose only function is the op around its inputs.
-class OpCase {
- public:
-  // f32 inputs are given in the dtype `floats`.
-  OpCase(const OpDef& def, const Sample& sample, DType floats)
-      : program_("sample", AllOps()), sample_(sample) {
-    auto owned = std::make_unique<Function>();
-    owned->name = "f";
-    owned->typed = true;
-    function_ = program_.items.Add(std::move(owned));
-    std::vector<Value*> operands;
-    const size_t values = static_cast<size_t>(def.num_value_args());
-    for (size_t i = 0; i < sample.inputs.size(); ++i) {
-      Tensor tensor = sample.inputs[i];
-      const bool optional = i < values && IsOptional(def, i);
-      if (optional && tensor.raw_data() == nullptr && tensor.num_elements() == 0) {
-        operands.push_back(nullptr);
-        continue;
-      }
-      if (tensor.dtype() == DType::kF32) tensor = Cast(tensor, floats);
-      const std::vector<int64_t> lengths =
-          i < sample.ragged_lengths.size() ? sample.ragged_lengths[i] : std::vector<int64_t>();
-      operands.push_back(function_->body().AddArg(fmt::format("in{}", i), TypeOf(tensor, lengths)));
-      function_->order.push_back(false);  // no static argument
-      arguments_.push_back({tensor, lengths});
-    }
-    while (!operands.empty() && operands.back() == nullptr)
-      operands.pop_back();  // as the text has it
-    emitter_ = std::make_unique<Emitter>(program_, *function_, function_->body());
-    const int results = def.num_results < 0 ? sample.num_results : def.num_results;
-    op_ = emitter_->EmitOp(def, {operands, sample.attrs, {}, {}, results}, {});
-  }
-
-  Program& program() { return program_; }
-  Function& function() { return *function_; }
-  Op& op() { return *op_; }
-  Emitter& emit() { return *emitter_; }
-  std::vector<RunnerValue>& arguments() { return arguments_; }
-
-  // Ends the function; it returns the op's results and then `more`.
-  void Return(std::vector<Value*> more = {}) {
-    std::vector<Value*> values;
-    for (int i = 0; i < op_->num_results(); ++i) values.push_back(op_->result(i));
-    values.insert(values.end(), more.begin(), more.end());
-    emitter_->EmitOp(program_.ops().Get("return"), {values, {}, {}, {}, 0}, {});
-    for (Value* value : values) function_->results.push_back({"", value->type});
-  }
-
-  RunnerValue ValueLike(const Type& type, const Tensor& tensor) const {
-    RunnerValue value{tensor, {}};
-    if (type.is_ragged()) {
-      for (int i = 0; i < function_->num_params(); ++i) {
-        const Type& param = function_->param(i)->type;
-        if (param.is_ragged() && param.ragged_name() == type.ragged_name()) {
-          value.lengths = arguments_[static_cast<size_t>(i)].lengths;
-        }
-      }
-    }
-    return value;
-  }
-
- private:
-  static bool IsOptional(const OpDef& def, size_t operand) {
-    size_t k = 0;
-    for (const ArgSpec& arg : def.args) {
-      if (arg.kind != ArgKind::kValue && arg.kind != ArgKind::kOptional) continue;
-      if (k++ == operand) return arg.kind == ArgKind::kOptional;
-    }
-    return false;
-  }
-
-  // Equal lengths mean the same ragged dimension.
-  Type TypeOf(const Tensor& tensor, const std::vector<int64_t>& lengths) {
-    std::vector<Dim> dims;
-    for (int64_t dim : tensor.shape()) dims.push_back(dim);
-    if (lengths.empty()) return Type::Tensor(tensor.dtype(), std::move(dims));
-    size_t which = 0;
-    while (which < ragged_.size() && ragged_[which] != lengths) ++which;
-    if (which == ragged_.size()) ragged_.push_back(lengths);
-    dims[0] = Dim::Name(fmt::format("T{}", which));
-    dims.insert(dims.begin(), Dim(static_cast<int64_t>(lengths.size())));
-    return Type::Tensor(tensor.dtype(), std::move(dims), 1);
-  }
-
-  Program program_;
-  const Sample& sample_;
-  Function* function_ = nullptr;
-  Op* op_ = nullptr;
-  std::unique_ptr<Emitter> emitter_;
-  std::vector<RunnerValue> arguments_;
-  std::vector<std::vector<int64_t>> ragged_;
-};
-
-bool ReturnsTensorsOnly(const Op& op) {
-  for (int i = 0; i < op.num_results(); ++i) {
-    if (!op.result(i)->type.is_tensor()) return false;
-  }
-  return true;
-}
 
 class EveryOp : public testing::TestWithParam<std::string> {
  protected:
@@ -195,8 +82,8 @@ TEST_P(EveryOp, TypeRuleAndKernelsAgreeWithTheReference) {
   if (NeedsExecutor(def())) return;
   ThreadPool pool(3);
   ForEachSample([&](const Sample& sample, bool in_double) {
-    OpCase c(def(), sample, in_double ? DType::kF64 : DType::kF32);
-    if (!ReturnsTensorsOnly(c.op())) return;
+    OpCase c(AllOps(), def(), sample, in_double ? DType::kF64 : DType::kF32);
+    if (!c.ReturnsTensorsOnly()) return;
     c.Return();
     // The runner allocates what the type rule says; the reference writes all of it, or the
     // pattern that it finds there remains and the kernels differ.
@@ -246,8 +133,9 @@ TEST_P(EveryOp, TakesHalvesAndComputesInSingle) {
           tensor = Cast(Cast(tensor, half), DType::kF32);
         }
       }
-      OpCase single(def(), rounded, DType::kF32), halves(def(), rounded, half);
-      if (!ReturnsTensorsOnly(single.op())) return;
+      OpCase single(AllOps(), def(), rounded, DType::kF32);
+      OpCase halves(AllOps(), def(), rounded, half);
+      if (!single.ReturnsTensorsOnly()) return;
       single.Return();
       halves.Return();
       const auto wanted = RunStraight(single.function(), single.arguments(), options);
@@ -281,52 +169,37 @@ TEST_P(EveryOp, GradientAgreesWithFiniteDifferences) {
   if (NeedsExecutor(def()) || !def().grad) return;
   ForEachSample([&](const Sample& sample, bool in_double) {
     if (!in_double || !sample.check_gradient) return;
-    OpCase plain(def(), sample, DType::kF64), derived(def(), sample, DType::kF64);
-    if (!ReturnsTensorsOnly(plain.op())) return;
+    OpCase plain(AllOps(), def(), sample, DType::kF64);
+    OpCase derived(AllOps(), def(), sample, DType::kF64);
+    if (!plain.ReturnsTensorsOnly()) return;
     plain.Return();
     RunnerOptions options;
     options.kernel = "reference";
 
     // In the derived function, the gradients that arrive at the results are further arguments.
-    const std::vector<Tensor> results = RunStraight(plain.function(), plain.arguments(), options);
+    const std::vector<RunnerValue> results =
+        RunStraightValues(plain.function(), plain.arguments(), options);
     std::vector<Tensor> weights;
-    std::vector<Var> arriving;
+    std::vector<RunnerValue> arriving = results;
     Op& op = derived.op();
-    for (int i = 0; i < op.num_results(); ++i) {
-      const Tensor& y = results[static_cast<size_t>(i)];
-      weights.push_back(Cast(Uniform(y.shape(), 0.5, 1.5, 90 + i), DType::kF64));
-      if (y.dtype() != DType::kF64) {
-        arriving.push_back({});
-        continue;
-      }
-      const Type& type = op.result(i)->type;
-      derived.arguments().push_back(derived.ValueLike(type, weights.back()));
-      arriving.push_back(
-          derived.emit().Wrap(derived.function().body().AddArg(fmt::format("g{}", i), type)));
+    for (size_t i = 0; i < results.size(); ++i) {
+      const Shape& shape = results[i].tensor.shape();
+      weights.push_back(Cast(Uniform(shape, 0.5, 1.5, 90 + i), DType::kF64));
+      arriving[i].tensor = weights[i];
     }
-    std::vector<bool> wanted;
-    bool any = false;
-    for (int i = 0; i < op.num_operands(); ++i) {
-      const Value* operand = op.operand(i);  // an argument, unless it is a default
-      wanted.push_back(operand && operand->owner() && operand->type.dtype() == DType::kF64);
-      any |= wanted.back();
-    }
-    bool flows = false;
-    for (const Var& g : arriving) flows |= static_cast<bool>(g);
-    if (!any || !flows) return;
-    GradContext context(derived.emit(), op, arriving, wanted);
-    op.def().grad(context);
-
+    const std::vector<Value*> gradients = derived.Differentiate(arriving);
     std::vector<Value*> returned;
-    std::vector<int> position(static_cast<size_t>(op.num_operands()), -1);
-    for (int i = 0; i < op.num_operands(); ++i) {
-      const Var grad = context.grads()[static_cast<size_t>(i)];
-      if (!grad || !wanted[static_cast<size_t>(i)]) continue;
-      if (!grad.type().is_tensor()) return;  // rows have tests of their own
-      EXPECT_EQ(grad.type().ToString(), op.operand(i)->type.ToString())
+    std::vector<int> position(gradients.size(), -1);
+    bool flows = false;
+    for (const RunnerValue& result : results) flows = flows || result.tensor.dtype() == DType::kF64;
+    if (!flows) return;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i]) continue;
+      if (!gradients[i]->type.is_tensor()) return;  // rows have tests of their own
+      EXPECT_EQ(gradients[i]->type.ToString(), op.operand(static_cast<int>(i))->type.ToString())
           << "the gradient of operand " << i;
-      position[static_cast<size_t>(i)] = op.num_results() + static_cast<int>(returned.size());
-      returned.push_back(grad.value());
+      position[i] = op.num_results() + static_cast<int>(returned.size());
+      returned.push_back(gradients[i]);
     }
     derived.Return(returned);
     const std::vector<Tensor> all = RunStraight(derived.function(), derived.arguments(), options);
@@ -335,7 +208,7 @@ TEST_P(EveryOp, GradientAgreesWithFiniteDifferences) {
     for (int i = 0; i < op.num_operands(); ++i) {
       if (!op.operand(i) || !op.operand(i)->owner()) continue;
       const size_t at = argument++;
-      if (!wanted[static_cast<size_t>(i)]) continue;
+      if (op.operand(i)->type.dtype() != DType::kF64) continue;
       const Tensor x = plain.arguments()[at].tensor;
       const int64_t count = x.num_elements();
       const int64_t step = std::max<int64_t>(1, count / 48);
@@ -363,7 +236,7 @@ TEST_P(EveryOp, GradientAgreesWithFiniteDifferences) {
 TEST_P(EveryOp, SurvivesItsStoredForm) {
   if (NeedsExecutor(def())) return;
   ForEachSample([&](const Sample& sample, bool in_double) {
-    OpCase c(def(), sample, in_double ? DType::kF64 : DType::kF32);
+    OpCase c(AllOps(), def(), sample, in_double ? DType::kF64 : DType::kF32);
     c.Return();
     c.program().flat = true;
     const Program back = FromProtoBytes(ToProtoBytes(c.program()), AllOps(), "sample");
@@ -375,7 +248,7 @@ TEST_P(EveryOp, SurvivesItsStoredForm) {
 TEST_P(EveryOp, SurvivesItsTextForm) {
   if (NeedsExecutor(def())) return;
   ForEachSample([&](const Sample& sample, bool in_double) {
-    OpCase c(def(), sample, in_double ? DType::kF64 : DType::kF32);
+    OpCase c(AllOps(), def(), sample, in_double ? DType::kF64 : DType::kF32);
     c.Return();
     c.function().results_declared = true;
     const std::string text = Print(c.program());
