@@ -1,9 +1,10 @@
-// catamaran ops [NAME]
+// catamaran ops [NAME | --markdown], catamaran builders [NAME]
 
 #include <map>
 
 #include "catamaran/base/suggest.h"
 #include "catamaran/ir/op_set.h"
+#include "catamaran/ops/op_docs.h"
 #include "cli/session.h"
 
 namespace catamaran::cli {
@@ -14,114 +15,21 @@ std::string FirstSentence(const std::string& text) {
   return end == text.npos ? text : text.substr(0, end + 1);
 }
 
-std::string Signature(const OpDef& def) {
-  std::string text = def.name + "(";
-  bool first = true;
-  for (const ArgSpec& arg : def.args) {
-    if (!first) text += ", ";
-    first = false;
-    switch (arg.kind) {
-      case ArgKind::kValue:
-        text += arg.name;
-        break;
-      case ArgKind::kOptional:
-        text += arg.name + "=…";
-        break;
-      case ArgKind::kVariadic:
-        text += arg.name + "…";
-        break;
-      case ArgKind::kState:
-        text += "@" + arg.name;
-        break;
-      case ArgKind::kStates:
-        text += "@" + arg.name + "…";
-        break;
-      case ArgKind::kAttr:
-        text += arg.name + "=";
-        text += arg.default_value.empty() ? "…" : arg.default_value.ToString();
-        break;
-    }
-  }
-  return text + ")";
-}
-
-std::string_view AttrKindText(AttrKind kind) {
-  switch (kind) {
-    case AttrKind::kInt:
-      return "an integer or dimension";
-    case AttrKind::kFloat:
-      return "a number";
-    case AttrKind::kBool:
-      return "true or false";
-    case AttrKind::kString:
-      return "a string";
-    case AttrKind::kWord:
-      return "one of";
-    case AttrKind::kDType:
-      return "an element type";
-    case AttrKind::kInts:
-      return "a list of integers or dimensions";
-    case AttrKind::kAny:
-      break;
-  }
-  return "a constant";
-}
-
-std::string ArgText(const ArgSpec& arg) {
-  std::string text;
-  switch (arg.kind) {
-    case ArgKind::kValue:
-      text = "a value";
-      break;
-    case ArgKind::kOptional:
-      text = "a value; may be left out";
-      break;
-    case ArgKind::kVariadic:
-      text = "any number of values";
-      break;
-    case ArgKind::kState:
-      text = "a state";
-      break;
-    case ArgKind::kStates:
-      text = "any number of states";
-      break;
-    case ArgKind::kAttr:
-      text = AttrKindText(arg.attr);
-      for (size_t i = 0; i < arg.choices.size(); ++i) {
-        text += (i == 0 ? " " : ", ") + arg.choices[i];
-      }
-      if (!arg.default_value.empty()) {
-        text += "; " + arg.default_value.ToString() + " unless given";
-      } else {
-        text += arg.optional ? "; may be left out" : "; required";
-      }
-      break;
-  }
-  return arg.doc.empty() ? text : text + ". " + arg.doc;
-}
-
-std::string GradientText(const OpDef& def) {
-  if (def.grad) return "yes";
-  if (def.stops_grad) return "zero: nothing flows back";
-  if (!def.no_grad.empty()) return "no: " + def.no_grad;
-  return def.traits.structural ? "of what it holds" : "no";
-}
-
 void ShowOp(const Session& session, const OpDef& def) {
-  fmt::print("{}\n", session.out.Bold(Signature(def)));
+  fmt::print("{}\n", session.out.Bold(OpSignature(def)));
   if (!def.doc.empty()) fmt::print("\n  {}\n", def.doc);
   if (!def.formula.empty()) fmt::print("  Formula: {}\n", def.formula);
   size_t width = 8;
   for (const ArgSpec& arg : def.args) width = std::max(width, arg.name.size());
   if (!def.args.empty()) fmt::print("\nArguments\n");
-  for (const ArgSpec& arg : def.args) fmt::print("  {:<{}}  {}\n", arg.name, width, ArgText(arg));
+  for (const ArgSpec& arg : def.args) fmt::print("  {:<{}}  {}\n", arg.name, width, OpArgText(arg));
   std::string kernels;
   for (const Kernel& kernel : def.kernels) kernels += (kernels.empty() ? "" : ", ") + kernel.name;
   if (kernels.empty()) kernels = def.traits.structural ? "the executor's own" : "none";
   fmt::print("\n{:<{}}  {}\n", "Group", width + 2, def.group.empty() ? "structural" : def.group);
   fmt::print("{:<{}}  {}\n", "Results", width + 2,
              def.num_results < 0 ? "its use decides" : std::to_string(def.num_results));
-  fmt::print("{:<{}}  {}\n", "Gradient", width + 2, GradientText(def));
+  fmt::print("{:<{}}  {}\n", "Gradient", width + 2, OpGradientText(def));
   fmt::print("{:<{}}  {}\n", "Kernels", width + 2, kernels);
 }
 
@@ -153,6 +61,11 @@ ExitCode Ops(Session& session, const std::string& name) {
     }
   }
   fmt::print("\n{} ops. `catamaran ops NAME` says all about one.\n", ops->All().size());
+  return kOk;
+}
+
+ExitCode Markdown(Session& session) {
+  fmt::print("{}", OpsMarkdown(MakeVocabulary(session).ops));
   return kOk;
 }
 
@@ -198,9 +111,16 @@ ExitCode Builders(Session& session, const std::string& name) {
 void AddOps(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("ops", "List the ops, or say all about one");
   const auto name = std::make_shared<std::string>();
-  command->add_option("NAME", *name, "an op");
-  command->callback(
-      [&session, name] { session.action = [&session, name] { return Ops(session, *name); }; });
+  const auto markdown = std::make_shared<bool>(false);
+  auto* one = command->add_option("NAME", *name, "an op");
+  command
+      ->add_flag("--markdown", *markdown, "print the reference of all ops, as docs/ops.md has it")
+      ->excludes(one);
+  command->callback([&session, name, markdown] {
+    session.action = [&session, name, markdown] {
+      return *markdown ? Markdown(session) : Ops(session, *name);
+    };
+  });
 }
 
 void AddBuilders(CLI::App& app, Session& session) {

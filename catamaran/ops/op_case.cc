@@ -34,7 +34,7 @@ OpCase::OpCase(std::shared_ptr<const OpSet> ops, const OpDef& def, const Sample&
                DType floats)
     : program_("sample", std::move(ops)), floats_(floats) {
   auto owned = std::make_unique<Function>();
-  owned->name = "f";
+  owned->name = std::string("f");
   owned->typed = true;
   function_ = program_.items.Add(std::move(owned));
   std::vector<Value*> operands;

@@ -30,7 +30,7 @@ bool WantStack(InferContext& c, int i) {
 
 void DefineStackNew(OpSet& ops) {
   ops.Define("stack_new")
-      .Group("stack")
+      .Group("control")
       .Doc("An empty stack for values of one type.")
       .In("like", "only its type matters")
       .Traits(StackTraits(false))
@@ -46,7 +46,7 @@ void DefineStackNew(OpSet& ops) {
 
 void DefineStackPush(OpSet& ops) {
   ops.Define("stack_push")
-      .Group("stack")
+      .Group("control")
       .Doc("The stack with one more value.")
       .In("stack")
       .In("x", "a value of the stack's element type")
@@ -69,7 +69,7 @@ void DefineStackPush(OpSet& ops) {
 
 void DefineStackPop(OpSet& ops) {
   ops.Define("stack_pop")
-      .Group("stack")
+      .Group("control")
       .Doc(
           "The stack without the value pushed last, and that value. Popping from an empty stack "
           "is an error.")
