@@ -8,47 +8,77 @@
 namespace catamaran {
 namespace {
 
+constexpr const char* kWeightDoc = "how much each element counts";
+constexpr const char* kPosWeightDoc = "how much more positives count";
+
 // p kept where both logarithms and the quotient of the gradient are finite in f32.
 Expr Inside(Expr p) { return Min(Max(p, 1e-7), 1 - 1e-7); }
+
+// softplus(-x) where `small` is log(1 + exp(-|x|)): what a positive loses.
+Expr PositiveLoss(Expr x, Expr small) { return small + Max(-x, 0); }
 
 }  // namespace
 
 void DefineBinaryCrossEntropy(OpSet& ops) {
-  Elementwise(ops, "binary_cross_entropy", {"p", "target"},
-              [](Expr p, Expr target) {
+  Elementwise(ops, "binary_cross_entropy", {"p", "target", "weight", "pos_weight"},
+              [](Expr p, Expr target, Expr weight, Expr pos_weight) {
                 const Expr q = Inside(p);
-                return -(target * Log(q) + (1 - target) * Log(1 - q));
+                return -weight * (pos_weight * target * Log(q) + (1 - target) * Log(1 - q));
               })
       .Group("loss")
       .Doc(
           "-(target log(p) + (1 - target) log(1 - p)), element by element. p is first brought "
           "into [1e-7, 1 - 1e-7]; the gradient is the one at that point, so that a certain and "
           "wrong prediction still learns.")
-      .Grad([](Expr p, Expr target) {
+      .Default("weight", 1, kWeightDoc)
+      .Default("pos_weight", 1, kPosWeightDoc)
+      .Grad([](Expr p, Expr target, Expr weight, Expr pos_weight) {
         const Expr q = Inside(p);
-        return std::vector<Expr>{(q - target) / (q * (1 - q)), Log(1 - q) - Log(q)};
+        return std::vector<Expr>{weight * ((1 - target) / (1 - q) - pos_weight * target / q),
+                                 weight * (Log(1 - q) - pos_weight * Log(q)),
+                                 -(pos_weight * target * Log(q) + (1 - target) * Log(1 - q)),
+                                 -weight * target * Log(q)};
       })
+      .Sample(Floats({4}, {0.9, 0.2, 0.5, 0.6}), Floats({4}, {1, 1, 0, 0.5}))
       .Sample(Uniform({4, 3}, 0.1, 0.9), Uniform({4, 3}, 0, 1, 2))
       .Sample(Uniform({2500}, 0.1, 0.9), Uniform({2500}, 0, 1, 2))
       .Sample(Uniform({4, 3}, 0.1, 0.9), Uniform({3}, 0, 1, 2))
+      .Sample(Uniform({4, 3}, 0.1, 0.9), Uniform({4, 3}, 0, 1, 2), Uniform({4, 1}, 0, 2, 3),
+              Uniform({3}, 0, 5, 4))
+      .Sample(Uniform({4}, 0.1, 0.9), Uniform({4}, 0, 1, 2), Tensor(), Floats({}, {3}))
       .Sample(Empty({0}), Empty({0}))
-      .KinkSample(Floats({6}, {0, 1, 0, 1, 0.5, -3}), Floats({6}, {0, 0, 1, 1, 0.5, 1}));
+      .KinkSample(Floats({7}, {0, 1, 0, 1, 0.5, -3, NAN}), Floats({7}, {0, 0, 1, 1, 0.5, 1, 1}));
 }
 
 void DefineBinaryCrossEntropyLogits(OpSet& ops) {
-  Elementwise(ops, "binary_cross_entropy_logits", {"x", "target"},
-              [](Expr x, Expr target) { return Max(x, 0) - x * target + Log1p(Exp(-Abs(x))); })
+  Elementwise(ops, "binary_cross_entropy_logits", {"x", "target", "weight", "pos_weight"},
+              [](Expr x, Expr target, Expr weight, Expr pos_weight) {
+                const Expr small = Log1p(Exp(-Abs(x)));
+                const Expr more = (pos_weight - 1) * target * PositiveLoss(x, small);
+                return weight * (Max(x, 0) - x * target + small + more);
+              })
       .Group("loss")
       .Doc(
           "binary_cross_entropy of sigmoid(x), element by element, without overflow and without "
           "loss of precision.")
-      .Grad([](Expr x, Expr target) {
-        return std::vector<Expr>{Sigmoid(x) - target, -x};
+      .Default("weight", 1, kWeightDoc)
+      .Default("pos_weight", 1, kPosWeightDoc)
+      .Grad([](Expr x, Expr target, Expr weight, Expr pos_weight) {
+        const Expr small = Log1p(Exp(-Abs(x))), positive = PositiveLoss(x, small);
+        const Expr more = (pos_weight - 1) * target * positive;
+        return std::vector<Expr>{
+            weight * (Sigmoid(x) - target - (pos_weight - 1) * target * Sigmoid(-x)),
+            weight * ((pos_weight - 1) * positive - x), Max(x, 0) - x * target + small + more,
+            weight * target * positive};
       })
+      .Sample(Floats({4}, {-1, 0, 2, 3}), Floats({4}, {1, 0, 1, 0.5}))
       .Sample(Uniform({4, 3}, -5, 5), Uniform({4, 3}, 0, 1, 2))
       .Sample(Uniform({2500}, -5, 5), Uniform({2500}, 0, 1, 2))
+      .Sample(Uniform({4, 3}, -5, 5), Uniform({4, 3}, 0, 1, 2), Uniform({4, 1}, 0, 2, 3),
+              Uniform({3}, 0, 5, 4))
+      .Sample(Uniform({4}, -5, 5), Uniform({4}, 0, 1, 2), Tensor(), Floats({}, {3}))
       .Sample(Empty({0}), Empty({0}))
-      .KinkSample(Floats({4}, {-1000, 1000, 0, 88}), Floats({4}, {0, 0, 1, 1}));
+      .KinkSample(Floats({5}, {-1000, 1000, 0, 88, NAN}), Floats({5}, {0, 0, 1, 1, 1}));
 }
 
 }  // namespace catamaran
