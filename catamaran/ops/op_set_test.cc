@@ -65,6 +65,13 @@ TEST_P(EveryOp, IsDocumentedAndHasSamples) {
   EXPECT_FALSE(def().doc.empty());
   EXPECT_FALSE(def().group.empty());
   EXPECT_FALSE(def().kernels.empty());
+  bool attribute = false;
+  for (const ArgSpec& arg : def().args) {
+    const bool value = arg.kind == ArgKind::kValue || arg.kind == ArgKind::kVariadic;
+    EXPECT_FALSE(value && attribute) << arg.name << " cannot be given by position: attributes "
+                                     << "stand before it";
+    attribute = attribute || arg.kind == ArgKind::kAttr;
+  }
   if (NeedsExecutor(def())) return;
   EXPECT_TRUE(!def().samples.empty() || WorksOnRows(def())) << "an op without samples";
   ASSERT_FALSE(def().kernels.empty());
