@@ -5,7 +5,7 @@ stays alive and answers "run CASE" with the seconds that one unit of work took; 
 """
 
 from dataclasses import dataclass, field
-from typing import Callable, Dict, List, Optional
+from typing import Callable, Dict, List, Optional, Union
 
 OURS = "ours"      # the side the ratio is about; exactly one
 PEER = "peer"      # the same work by someone else
@@ -19,7 +19,8 @@ class Side:
     role: str
     program: str = ""            # a target of the release build, or
     script: str = ""             # a file in bench/peers/, run by the Python of `environment`
-    args: List[str] = field(default_factory=list)
+    # A list, or a function that makes it when the side is started.
+    args: Union[List[str], Callable[[], List[str]]] = field(default_factory=list)
     environment: str = ".venv"   # made by bench/setup
 
 
@@ -43,6 +44,14 @@ class Derived:
 
 
 @dataclass
+class Median:
+    """The median of the ratios of the cases whose names begin with `prefix`."""
+    name: str
+    prefix: str
+    goal: Optional[float] = None
+
+
+@dataclass
 class Benchmark:
     name: str
     summary: str
@@ -51,6 +60,7 @@ class Benchmark:
     sides: List[Side]
     cases: List[Case]
     derived: List[Derived] = field(default_factory=list)
+    medians: List[Median] = field(default_factory=list)
     notes: str = ""
     # The largest relative difference between the sides' "check" values; None: nothing to check.
     check_tolerance: Optional[float] = None

@@ -100,6 +100,13 @@ def measure(bench, workers, rounds):
         judge(bench, case, cases[case.name])
     ours = {name: figures["ours"] for name, figures in cases.items()}
     derived = {d.name: {"ratio": d.ratio(ours), "what": d.what(ours)} for d in bench.derived}
+    medians = {}
+    for median in bench.medians:
+        among = [c["ratio"] for name, c in cases.items()
+                 if name.startswith(median.prefix) and c["ratio"] is not None]
+        if among:
+            medians[median.name] = {"ratio": statistics.median(among), "goal": median.goal,
+                                    "cases": len(among), "lowest": min(among)}
     ratios = [c["ratio"] for c in cases.values() if c["ratio"] is not None]
     ratios += [d["ratio"] for d in derived.values()]
     limits = [c["limit"] for c in cases.values() if "limit" in c]
@@ -107,6 +114,7 @@ def measure(bench, workers, rounds):
         "summary": bench.summary,
         "cases": cases,
         "derived": derived,
+        "medians": medians,
         "ratio": min(ratios) if ratios else None,
         "limit": min(limits) if limits else None,
         "versions": {name: worker.version for name, worker in workers.items()},

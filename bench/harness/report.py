@@ -34,6 +34,11 @@ def table(bench, result):
     for name, derived in result["derived"].items():
         width = len(rows[0])
         rows.append([name] + ["-"] * (width - 3) + [f"{derived['ratio']:.2f}", derived["what"]])
+    for name, median in result["medians"].items():
+        what = f"median of {median['cases']}, lowest {median['lowest']:.2f}"
+        if median["goal"] is not None:
+            what += f"; goal {median['goal']:g}"
+        rows.append([name] + ["-"] * (len(rows[0]) - 3) + [f"{median['ratio']:.2f}", what])
     return rows
 
 
@@ -64,6 +69,8 @@ def verdict(bench, result):
             lines.append(f"{bench.name}/{case.name} ratio {figures['ratio']:.3f}")
     for name, derived in result["derived"].items():
         lines.append(f"{bench.name}/{name} ratio {derived['ratio']:.3f}")
+    for name, median in result["medians"].items():
+        lines.append(f"{bench.name}/{name} median {median['ratio']:.3f}")
     if result["limit"] is not None:
         lines.append(f"{bench.name} limit {result['limit']:.3f}")
     if result["ratio"] is not None:
