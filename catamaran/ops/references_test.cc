@@ -161,7 +161,9 @@ TEST_F(ReferencesTest, FormulasOfElementwiseOpsGiveTheSameNumbersAsCpp) {
     source_ << f.EmitCpp("Formula_" + def->name);
     size_t count = 1;
     for (int i = 0; i < f.num_inputs(); ++i) count *= f.is_condition(i) ? 2 : 8;
-    for (size_t k = 0; k < count; ++k) {
+    // Of very many combinations some: the step is odd, so that every value of every operand occurs.
+    const size_t step = count <= 512 ? 1 : count / 512 + 1 - count / 512 % 2;
+    for (size_t k = 0; k < count; k += step) {
       std::vector<double> inputs;
       std::string call;
       size_t left = k;
