@@ -230,6 +230,29 @@ ElementwiseBuilder& ElementwiseBuilder::Group(std::string text) {
   builder_.Group(std::move(text));
   return *this;
 }
+ElementwiseBuilder& ElementwiseBuilder::FloatSamples(double low, double high) {
+  Sample(Uniform({4, 3}, low, high));
+  Sample(Uniform({}, low, high));
+  Sample(Uniform({2500}, low, high));
+  Sample(Empty({0, 3}));
+  KinkSample(Floats({9}, {0, -0.0, 1, -1, 1e-40, 1e30, INFINITY, -INFINITY, NAN}));
+  return AddSample(
+      {.inputs = {Uniform({6, 3}, low, high)}, .ragged_lengths = {{2, 0, 3, 1}}, .note = "ragged"});
+}
+ElementwiseBuilder& ElementwiseBuilder::FloatPairSamples(double low, double high) {
+  const auto at = [&](const Shape& shape, uint64_t seed) {
+    return Uniform(shape, low, high, seed);
+  };
+  Sample(at({4, 3}, 1), at({4, 3}, 2));
+  Sample(at({4, 3}, 1), at({3}, 2));
+  Sample(at({2, 3, 1}, 1), at({4}, 2));
+  Sample(at({4, 1}, 1), at({4, 3}, 2));
+  Sample(at({}, 1), at({}, 2));
+  Sample(at({1037}, 1), at({1037}, 2));
+  Sample(Empty({0, 3}), at({3}, 2));
+  return KinkSample(Floats({9}, {0, -0.0, 0, INFINITY, INFINITY, -INFINITY, NAN, 1, 1e30}),
+                    Floats({9}, {0, 0, -0.0, INFINITY, -INFINITY, 2, 1, NAN, 1e30}));
+}
 ElementwiseBuilder& ElementwiseBuilder::PairSamples() {
   Sample(Uniform({4, 3}, -2, 2), Uniform({4, 3}, -2, 2, 2));
   Sample(Uniform({4, 3}, -2, 2), Uniform({3}, -2, 2, 2));

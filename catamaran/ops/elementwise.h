@@ -62,6 +62,11 @@ class ElementwiseBuilder {
   ElementwiseBuilder& KinkSample(Tensors... inputs) {
     return AddSample({.inputs = {std::move(inputs)...}, .check_gradient = false});
   }
+  // Samples for an op of one float that is smooth in [low, high]: a scalar, more than a vector's
+  // worth, an empty one, a ragged one, and zeros, infinities and NaN.
+  ElementwiseBuilder& FloatSamples(double low, double high);
+  // The same for two floats, broadcast in every way.
+  ElementwiseBuilder& FloatPairSamples(double low, double high);
   // Samples for an op of two numbers: every way in which they broadcast, an empty tensor, and
   // all integer dtypes.
   ElementwiseBuilder& PairSamples();

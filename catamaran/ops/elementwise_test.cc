@@ -190,11 +190,12 @@ TEST_F(ElementwiseTest, InPlaceGivesTheSameBits) {
 TEST_F(ElementwiseTest, AUsersOpWithSeveralOperandsDerivesItsGradient) {
   OpSet ops;
   DefineAllOps(ops);
-  Elementwise(ops, "lerp", {"a", "b", "t"}, [](Expr a, Expr b, Expr t) { return a + t * (b - a); })
+  Elementwise(ops, "between", {"a", "b", "t"},
+              [](Expr a, Expr b, Expr t) { return a + t * (b - a); })
       .Group("test")
       .Doc("Between a and b.")
       .Sample(Uniform({2}, 0, 1), Uniform({2}, 0, 1), Uniform({2}, 0, 1));
-  const OpDef& def = ops.Get("lerp");
+  const OpDef& def = ops.Get("between");
   EXPECT_TRUE(def.grad != nullptr);
   EXPECT_EQ(def.formula, "a + (t * (b - a))");
   EXPECT_EQ(def.num_value_args(), 3);

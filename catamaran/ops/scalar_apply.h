@@ -40,8 +40,64 @@ T ApplyScalar(ScalarKind kind, T a, [[maybe_unused]] T b, [[maybe_unused]] T c) 
         return f::Cos(a);
       case ScalarKind::kFloor:
         return f::Floor(a);
+      case ScalarKind::kCeil:
+        return f::Ceil(a);
+      case ScalarKind::kRound:
+        return f::Round(a);
+      case ScalarKind::kTrunc:
+        return f::Trunc(a);
+      case ScalarKind::kExp2:
+        return f::Exp2(a);
+      case ScalarKind::kExpm1:
+        return f::Expm1(a);
+      case ScalarKind::kLog2:
+        return f::Log2(a);
+      case ScalarKind::kLog10:
+        return f::Log10(a);
+      case ScalarKind::kTan:
+        return f::Tan(a);
+      case ScalarKind::kAsin:
+        return f::Asin(a);
+      case ScalarKind::kAcos:
+        return f::Acos(a);
+      case ScalarKind::kAtan:
+        return f::Atan(a);
+      case ScalarKind::kSinh:
+        return f::Sinh(a);
+      case ScalarKind::kCosh:
+        return f::Cosh(a);
+      case ScalarKind::kAsinh:
+        return f::Asinh(a);
+      case ScalarKind::kAcosh:
+        return f::Acosh(a);
+      case ScalarKind::kAtanh:
+        return f::Atanh(a);
+      case ScalarKind::kErfc:
+        return f::Erfc(a);
+      case ScalarKind::kAtan2:
+        return f::Atan2(a, b);
+      case ScalarKind::kHypot:
+        return f::Hypot(a, b);
       case ScalarKind::kIsFinite:
         return f::IsFinite(a);
+      default:
+        break;
+    }
+  }
+  if constexpr (!f::kIsFloat<T>) {
+    switch (kind) {
+      case ScalarKind::kBitAnd:
+        return f::BitAnd(a, b);
+      case ScalarKind::kBitOr:
+        return f::BitOr(a, b);
+      case ScalarKind::kBitXor:
+        return f::BitXor(a, b);
+      case ScalarKind::kBitNot:
+        return f::BitNot(a);
+      case ScalarKind::kShiftLeft:
+        return f::ShiftLeft(a, b);
+      case ScalarKind::kShiftRight:
+        return f::ShiftRight(a, b);
       default:
         break;
     }
@@ -63,6 +119,12 @@ T ApplyScalar(ScalarKind kind, T a, [[maybe_unused]] T b, [[maybe_unused]] T c) 
       return f::Min(a, b);
     case ScalarKind::kMax:
       return f::Max(a, b);
+    case ScalarKind::kMod:
+      return f::Mod(a, b);
+    case ScalarKind::kFloorDiv:
+      return f::FloorDiv(a, b);
+    case ScalarKind::kSign:
+      return f::Sign(a);
     case ScalarKind::kLess:
       return f::Less(a, b);
     case ScalarKind::kLessEqual:

@@ -117,6 +117,34 @@ Expr Erf(const Expr& x) { return Unary(ScalarKind::kErf, x); }
 Expr Sin(const Expr& x) { return Unary(ScalarKind::kSin, x); }
 Expr Cos(const Expr& x) { return Unary(ScalarKind::kCos, x); }
 Expr Floor(const Expr& x) { return Unary(ScalarKind::kFloor, x); }
+Expr Ceil(const Expr& x) { return Unary(ScalarKind::kCeil, x); }
+Expr Round(const Expr& x) { return Unary(ScalarKind::kRound, x); }
+Expr Trunc(const Expr& x) { return Unary(ScalarKind::kTrunc, x); }
+Expr Exp2(const Expr& x) { return Unary(ScalarKind::kExp2, x); }
+Expr Expm1(const Expr& x) { return Unary(ScalarKind::kExpm1, x); }
+Expr Log2(const Expr& x) { return Unary(ScalarKind::kLog2, x); }
+Expr Log10(const Expr& x) { return Unary(ScalarKind::kLog10, x); }
+Expr Tan(const Expr& x) { return Unary(ScalarKind::kTan, x); }
+Expr Asin(const Expr& x) { return Unary(ScalarKind::kAsin, x); }
+Expr Acos(const Expr& x) { return Unary(ScalarKind::kAcos, x); }
+Expr Atan(const Expr& x) { return Unary(ScalarKind::kAtan, x); }
+Expr Sinh(const Expr& x) { return Unary(ScalarKind::kSinh, x); }
+Expr Cosh(const Expr& x) { return Unary(ScalarKind::kCosh, x); }
+Expr Asinh(const Expr& x) { return Unary(ScalarKind::kAsinh, x); }
+Expr Acosh(const Expr& x) { return Unary(ScalarKind::kAcosh, x); }
+Expr Atanh(const Expr& x) { return Unary(ScalarKind::kAtanh, x); }
+Expr Erfc(const Expr& x) { return Unary(ScalarKind::kErfc, x); }
+Expr Sign(const Expr& x) { return Unary(ScalarKind::kSign, x); }
+Expr BitNot(const Expr& x) { return Unary(ScalarKind::kBitNot, x); }
+Expr Atan2(const Expr& a, const Expr& b) { return Binary(ScalarKind::kAtan2, a, b); }
+Expr Hypot(const Expr& a, const Expr& b) { return Binary(ScalarKind::kHypot, a, b); }
+Expr Mod(const Expr& a, const Expr& b) { return Binary(ScalarKind::kMod, a, b); }
+Expr FloorDiv(const Expr& a, const Expr& b) { return Binary(ScalarKind::kFloorDiv, a, b); }
+Expr BitAnd(const Expr& a, const Expr& b) { return Binary(ScalarKind::kBitAnd, a, b); }
+Expr BitOr(const Expr& a, const Expr& b) { return Binary(ScalarKind::kBitOr, a, b); }
+Expr BitXor(const Expr& a, const Expr& b) { return Binary(ScalarKind::kBitXor, a, b); }
+Expr ShiftLeft(const Expr& a, const Expr& b) { return Binary(ScalarKind::kShiftLeft, a, b); }
+Expr ShiftRight(const Expr& a, const Expr& b) { return Binary(ScalarKind::kShiftRight, a, b); }
 Cond operator<(const Expr& a, const Expr& b) { return Compare(ScalarKind::kLess, a, b); }
 Cond operator<=(const Expr& a, const Expr& b) { return Compare(ScalarKind::kLessEqual, a, b); }
 Cond operator>(const Expr& a, const Expr& b) { return Compare(ScalarKind::kGreater, a, b); }
@@ -190,12 +218,46 @@ Expr ArgumentAdjoint(const Expr& y, int i, const Expr& g) {
       return g * Cos(a);
     case ScalarKind::kCos:
       return -(g * Sin(a));
+    case ScalarKind::kExp2:
+      return g * (0.6931471805599453 * y);
+    case ScalarKind::kExpm1:
+      return g * (y + 1);
+    case ScalarKind::kLog2:
+      return g / (0.6931471805599453 * a);
+    case ScalarKind::kLog10:
+      return g / (2.302585092994046 * a);
+    case ScalarKind::kTan:
+      return g * (1 + y * y);
+    case ScalarKind::kAsin:
+      return g * Rsqrt((1 - a) * (1 + a));
+    case ScalarKind::kAcos:
+      return -(g * Rsqrt((1 - a) * (1 + a)));
+    case ScalarKind::kAtan:
+      return g / (1 + a * a);
+    case ScalarKind::kSinh:
+      return g * Cosh(a);
+    case ScalarKind::kCosh:
+      return g * Sinh(a);
+    case ScalarKind::kAsinh:
+      return g * Rsqrt(a * a + 1);
+    case ScalarKind::kAcosh:
+      return g * Rsqrt((a - 1) * (a + 1));
+    case ScalarKind::kAtanh:
+      return g / ((1 - a) * (1 + a));
+    case ScalarKind::kErfc:
+      return -(g * (1.1283791670955126 * Exp(-(a * a))));
+    case ScalarKind::kAtan2:
+      return i == 0 ? g * b / (a * a + b * b) : -(g * a / (a * a + b * b));
+    case ScalarKind::kHypot:
+      return g * Where(y > 0, (i == 0 ? a : b) / y, 0);
+    case ScalarKind::kMod:
+      return i == 0 ? g : -(g * FloorDiv(a, b));
     case ScalarKind::kWhere: {
       const Cond condition(node.args[0]);
       if (i == 0) return {};
       return i == 1 ? Where(condition, g, 0) : Where(condition, 0, g);
     }
-    default:  // floor, conditions: steps
+    default:  // rounding, signs, bits, conditions: steps
       return {};
   }
 }
@@ -283,6 +345,9 @@ bool ScalarFunction::Supports(DType dtype) const {
         break;
       case ScalarDomain::kNumber:
         if (dtype == DType::kBool) return false;
+        break;
+      case ScalarDomain::kInteger:
+        if (!IsInteger(dtype)) return false;
         break;
       case ScalarDomain::kAny:
       case ScalarDomain::kConditions:

@@ -37,6 +37,26 @@ TEST(ScalarExpr, DerivativesAgreeWithFiniteDifferences) {
       Erf(x),
       Sin(x),
       Cos(x),
+      Exp2(x),
+      Expm1(x),
+      Log2(x),
+      Log10(x),
+      Tan(x * 0.5),
+      Asin(x * 0.3),
+      Acos(x * 0.3),
+      Atan(x),
+      Atan2(x, 2),
+      Atan2(2, x),
+      Sinh(x),
+      Cosh(x),
+      Asinh(x),
+      Acosh(1 + x),
+      Atanh(x * 0.3),
+      Erfc(x),
+      Hypot(x, 2),
+      Mod(x, 0.25),
+      Mod(5, x),
+      Ceil(x) * Round(x) * Trunc(x) * Sign(x) * x,
       Where(x > 1, x * x, Exp(x)),
       Floor(x) * x,
       Exp(Sin(x * x)) / (1 + x),
@@ -100,6 +120,9 @@ TEST(ScalarExpr, SupportsTheDTypesOfAllItsPrimitives) {
   EXPECT_FALSE(Function(Exp(x), 1).Supports(DType::kI32));
   EXPECT_FALSE(Function(-x, 1).Supports(DType::kU64));
   EXPECT_TRUE(Function(-x, 1).Supports(DType::kI64));
+  EXPECT_TRUE(Function(BitNot(x), 1).Supports(DType::kU8));
+  EXPECT_FALSE(Function(BitNot(x), 1).Supports(DType::kF32));
+  EXPECT_FALSE(Function(BitNot(x), 1).Supports(DType::kBool));
 }
 
 TEST(ScalarExpr, ReadsAsAFormulaAndAsCpp) {

@@ -107,6 +107,23 @@ CATAMARAN_FUNCTION(ErfOp, ErfFloat(x), __builtin_erf(x))
 CATAMARAN_FUNCTION(SinOp, __builtin_sinf(x), __builtin_sin(x))
 CATAMARAN_FUNCTION(CosOp, __builtin_cosf(x), __builtin_cos(x))
 CATAMARAN_FUNCTION(FloorOp, __builtin_floorf(x), __builtin_floor(x))
+CATAMARAN_FUNCTION(CeilOp, __builtin_ceilf(x), __builtin_ceil(x))
+CATAMARAN_FUNCTION(RoundOp, __builtin_nearbyintf(x), __builtin_nearbyint(x))
+CATAMARAN_FUNCTION(TruncOp, __builtin_truncf(x), __builtin_trunc(x))
+CATAMARAN_FUNCTION(Exp2Op, __builtin_exp2f(x), __builtin_exp2(x))
+CATAMARAN_FUNCTION(Expm1Op, __builtin_expm1f(x), __builtin_expm1(x))
+CATAMARAN_FUNCTION(Log2Op, __builtin_log2f(x), __builtin_log2(x))
+CATAMARAN_FUNCTION(Log10Op, __builtin_log10f(x), __builtin_log10(x))
+CATAMARAN_FUNCTION(TanOp, __builtin_tanf(x), __builtin_tan(x))
+CATAMARAN_FUNCTION(AsinOp, __builtin_asinf(x), __builtin_asin(x))
+CATAMARAN_FUNCTION(AcosOp, __builtin_acosf(x), __builtin_acos(x))
+CATAMARAN_FUNCTION(AtanOp, __builtin_atanf(x), __builtin_atan(x))
+CATAMARAN_FUNCTION(SinhOp, __builtin_sinhf(x), __builtin_sinh(x))
+CATAMARAN_FUNCTION(CoshOp, __builtin_coshf(x), __builtin_cosh(x))
+CATAMARAN_FUNCTION(AsinhOp, __builtin_asinhf(x), __builtin_asinh(x))
+CATAMARAN_FUNCTION(AcoshOp, __builtin_acoshf(x), __builtin_acosh(x))
+CATAMARAN_FUNCTION(AtanhOp, __builtin_atanhf(x), __builtin_atanh(x))
+CATAMARAN_FUNCTION(ErfcOp, __builtin_erfcf(x), __builtin_erfc(x))
 #undef CATAMARAN_FUNCTION
 struct SigmoidOp {
   static float Do(float x) { return SigmoidFloat(x); }
@@ -118,6 +135,105 @@ struct SigmoidOp {
 struct PowOp {
   static float Do(float a, float b) { return __builtin_powf(a, b); }
   static double Do(double a, double b) { return __builtin_pow(a, b); }
+};
+
+struct Atan2Op {
+  static float Do(float a, float b) { return __builtin_atan2f(a, b); }
+  static double Do(double a, double b) { return __builtin_atan2(a, b); }
+};
+struct HypotOp {
+  static float Do(float a, float b) { return __builtin_hypotf(a, b); }
+  static double Do(double a, double b) { return __builtin_hypot(a, b); }
+};
+
+inline float Fmod(float a, float b) { return __builtin_fmodf(a, b); }
+inline double Fmod(double a, double b) { return __builtin_fmod(a, b); }
+inline float CopySignOf(float a, float b) { return __builtin_copysignf(a, b); }
+inline double CopySignOf(double a, double b) { return __builtin_copysign(a, b); }
+inline float FloorOf(float a) { return __builtin_floorf(a); }
+inline double FloorOf(double a) { return __builtin_floor(a); }
+// As in scalar_functions.h.
+struct ModOp {
+  template <class T>
+  static T Do(T a, T b) {
+    if constexpr (kFloat<T>) {
+      const T rest = Fmod(a, b);
+      if (rest == 0) return CopySignOf(T(0), b);
+      return (rest < 0) != (b < 0) ? rest + b : rest;
+    } else if constexpr (kUnsigned<T>) {
+      return b == 0 ? T(0) : static_cast<T>(a % b);
+    } else {
+      if (b == 0 || b == static_cast<T>(-1)) return T(0);
+      const T rest = static_cast<T>(a % b);
+      return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+    }
+  }
+};
+struct FloorDivOp {
+  template <class T>
+  static T Do(T a, T b) {
+    if constexpr (kFloat<T>) {
+      if (b == 0) return a / b;
+      const T rest = Fmod(a, b);
+      T quotient = (a - rest) / b;
+      if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+      if (quotient == 0) return CopySignOf(T(0), a / b);
+      const T down = FloorOf(quotient);
+      return quotient - down > T(0.5) ? down + 1 : down;
+    } else {
+      return DivOp::Do(a, b);
+    }
+  }
+};
+struct SignOp {
+  template <class T>
+  static T Do(T x) {
+    if constexpr (kFloat<T>) {
+      return x > 0 ? T(1) : x < 0 ? T(-1) : x == 0 ? T(0) : x;
+    } else {
+      return static_cast<T>((x > 0) - (x < T(0)));
+    }
+  }
+};
+struct BitAndOp {
+  template <class T>
+  static T Do(T a, T b) {
+    return static_cast<T>(a & b);
+  }
+};
+struct BitOrOp {
+  template <class T>
+  static T Do(T a, T b) {
+    return static_cast<T>(a | b);
+  }
+};
+struct BitXorOp {
+  template <class T>
+  static T Do(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+struct BitNotOp {
+  template <class T>
+  static T Do(T x) {
+    return static_cast<T>(~x);
+  }
+};
+struct ShiftLeftOp {
+  template <class T>
+  static T Do(T a, T b) {
+    const bool fits = static_cast<uint64_t>(b) < 8 * sizeof(T);
+    const auto by = fits ? static_cast<Wrap<T>>(b) : Wrap<T>{0};
+    return fits ? static_cast<T>(static_cast<Wrap<T>>(a) << by) : T(0);
+  }
+};
+struct ShiftRightOp {
+  template <class T>
+  static T Do(T a, T b) {
+    const bool fits = static_cast<uint64_t>(b) < 8 * sizeof(T);
+    const T shifted = static_cast<T>(a >> (fits ? static_cast<Wrap<T>>(b) : 8 * sizeof(T) - 1));
+    return fits || a < T(0) ? shifted : T(0);
+  }
 };
 
 #define CATAMARAN_COMPARISON(Name, op) \
@@ -257,10 +373,66 @@ VectorFn Find(ScalarKind kind, unsigned scalars) {
         return One<T, CosOp>(scalars);
       case ScalarKind::kFloor:
         return One<T, FloorOp>(scalars);
+      case ScalarKind::kCeil:
+        return One<T, CeilOp>(scalars);
+      case ScalarKind::kRound:
+        return One<T, RoundOp>(scalars);
+      case ScalarKind::kTrunc:
+        return One<T, TruncOp>(scalars);
+      case ScalarKind::kExp2:
+        return One<T, Exp2Op>(scalars);
+      case ScalarKind::kExpm1:
+        return One<T, Expm1Op>(scalars);
+      case ScalarKind::kLog2:
+        return One<T, Log2Op>(scalars);
+      case ScalarKind::kLog10:
+        return One<T, Log10Op>(scalars);
+      case ScalarKind::kTan:
+        return One<T, TanOp>(scalars);
+      case ScalarKind::kAsin:
+        return One<T, AsinOp>(scalars);
+      case ScalarKind::kAcos:
+        return One<T, AcosOp>(scalars);
+      case ScalarKind::kAtan:
+        return One<T, AtanOp>(scalars);
+      case ScalarKind::kSinh:
+        return One<T, SinhOp>(scalars);
+      case ScalarKind::kCosh:
+        return One<T, CoshOp>(scalars);
+      case ScalarKind::kAsinh:
+        return One<T, AsinhOp>(scalars);
+      case ScalarKind::kAcosh:
+        return One<T, AcoshOp>(scalars);
+      case ScalarKind::kAtanh:
+        return One<T, AtanhOp>(scalars);
+      case ScalarKind::kErfc:
+        return One<T, ErfcOp>(scalars);
+      case ScalarKind::kAtan2:
+        return Binary<T, Atan2Op>(scalars);
+      case ScalarKind::kHypot:
+        return Binary<T, HypotOp>(scalars);
       case ScalarKind::kIsFinite:
         return One<T, IsFiniteOp>(scalars);
       case ScalarKind::kPow:
         return Binary<T, PowOp>(scalars);
+      default:
+        break;
+    }
+  }
+  if constexpr (!kFloat<T>) {
+    switch (kind) {
+      case ScalarKind::kBitAnd:
+        return Binary<T, BitAndOp>(scalars);
+      case ScalarKind::kBitOr:
+        return Binary<T, BitOrOp>(scalars);
+      case ScalarKind::kBitXor:
+        return Binary<T, BitXorOp>(scalars);
+      case ScalarKind::kBitNot:
+        return One<T, BitNotOp>(scalars);
+      case ScalarKind::kShiftLeft:
+        return Binary<T, ShiftLeftOp>(scalars);
+      case ScalarKind::kShiftRight:
+        return Binary<T, ShiftRightOp>(scalars);
       default:
         break;
     }
@@ -282,6 +454,12 @@ VectorFn Find(ScalarKind kind, unsigned scalars) {
       return One<T, NegOp>(scalars);
     case ScalarKind::kAbs:
       return One<T, AbsOp>(scalars);
+    case ScalarKind::kMod:
+      return Binary<T, ModOp>(scalars);
+    case ScalarKind::kFloorDiv:
+      return Binary<T, FloorDivOp>(scalars);
+    case ScalarKind::kSign:
+      return One<T, SignOp>(scalars);
     case ScalarKind::kLess:
       return Binary<T, LessOp>(scalars);
     case ScalarKind::kLessEqual:
