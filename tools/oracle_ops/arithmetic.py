@@ -1,0 +1,51 @@
+import torch
+
+from .oracle import DTYPES, oracle
+
+
+@oracle("abs", "cos", "erf", "exp", "floor", "log", "log1p", "neg", "rsqrt", "sin", "sqrt", "square",
+        "ceil", "round", "trunc", "exp2", "expm1", "log2", "log10", "tan", "asin", "acos", "atan",
+        "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "reciprocal")
+def unary(c):
+    return getattr(torch, c.op)(c.x)
+
+
+@oracle("sign")
+def sign(c):
+    return torch.where(torch.isnan(c.x), c.x, torch.sign(c.x)) if c.x.is_floating_point() \
+        else torch.sign(c.x)
+
+
+@oracle("add", "sub", "mul", "maximum", "minimum", "atan2", "logaddexp", "hypot")
+def binary(c):
+    return getattr(torch, c.op)(c.inputs[0], c.inputs[1])
+
+
+@oracle("div")
+def div(c):
+    a, b = c.inputs
+    if a.is_floating_point():
+        return a / b
+    if a.dtype == torch.uint8 or (b == 0).any():
+        raise NotImplementedError
+    return torch.div(a, b, rounding_mode="floor")
+
+
+@oracle("pow")
+def power(c):
+    a, b = c.inputs
+    if not a.is_floating_point() and (b < 0).any():
+        raise NotImplementedError
+    return torch.pow(a, b)
+
+
+@oracle("cast", gradient=False)
+def cast(c):
+    # Conversions that PyTorch leaves undefined are not its word against ours.
+    target = DTYPES[c.dtype]
+    if c.x.is_floating_point() and not target.is_floating_point and target != torch.bool:
+        info = torch.iinfo(target)
+        if c.dtype == "u64" or not torch.isfinite(c.x).all() or (c.x < info.min).any() or (
+                c.x > info.max).any():
+            raise NotImplementedError
+    return c.x.to(target)
