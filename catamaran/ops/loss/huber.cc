@@ -6,11 +6,6 @@
 #include "catamaran/ops/op.h"
 
 namespace catamaran {
-namespace {
-
-Expr Sign(Expr x) { return Where(x > 0, 1, Where(x < 0, -1, x)); }
-
-}  // namespace
 
 void DefineHuber(OpSet& ops) {
   Elementwise(ops, "huber", {"prediction", "target", "delta"},
