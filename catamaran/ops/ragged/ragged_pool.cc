@@ -1,14 +1,15 @@
 // ops/ragged/ragged_pool.cc
 //
-// ragged_pool(x): one row for each sequence: the sum, the mean or the largest of its rows; and its
-// gradient as an op.
+// ragged_pool(x): one row for each sequence: the sum, the mean, the sum by the root of the length,
+// the largest, the first or the last of its rows; and its gradient as an op.
 
-#include "catamaran/ops/kernel_support.h"
+#include "catamaran/ops/ragged/ragged_support.h"
+#include "catamaran/ops/sparse/bag_isa.h"
 
 // reference-begin
 namespace catamaran::reference {
 
-// kind: 0 sum, 1 mean, 2 max. An empty sequence gives zeros.
+// kind: 0 sum, 1 mean, 2 sqrt, 3 max, 4 first, 5 last. An empty sequence gives zeros.
 struct RaggedPoolSizes {
   int64_t rows, width, kind;
 };
@@ -17,14 +18,19 @@ template <class T>
 void RaggedPool(const T* x, const int64_t* offsets, T* y, const RaggedPoolSizes& s) {
   for (int64_t r = 0; r < s.rows; ++r, y += s.width) {
     const int64_t begin = offsets[r], end = offsets[r + 1];
-    for (int64_t i = 0; i < s.width; ++i) {
-      T result = T(0);
-      for (int64_t k = begin; k < end; ++k) {
+    std::fill_n(y, s.width, T(0));
+    if (begin == end) continue;
+    if (s.kind >= 3) std::copy_n(x + (s.kind == 5 ? end - 1 : begin) * s.width, s.width, y);
+    for (int64_t k = begin; k < end && s.kind <= 3; ++k) {
+      for (int64_t i = 0; i < s.width; ++i) {
         const T v = x[k * s.width + i];
-        result = s.kind == 2 ? (k == begin ? v : std::max(result, v)) : result + v;
+        if (s.kind < 3) y[i] += v;
+        if (s.kind == 3 && (v > y[i] || v != v)) y[i] = v;
       }
-      y[i] = s.kind == 1 && end > begin ? result / static_cast<T>(end - begin) : result;
     }
+    const T length = static_cast<T>(end - begin);
+    const T divisor = s.kind == 1 ? length : s.kind == 2 ? std::sqrt(length) : T(1);
+    for (int64_t i = 0; i < s.width; ++i) y[i] /= divisor;
   }
 }
 
@@ -34,14 +40,25 @@ void RaggedPoolGrad(const T* x, const int64_t* offsets, const T* dy, T* dx,
                     const RaggedPoolSizes& s) {
   for (int64_t r = 0; r < s.rows; ++r, dy += s.width) {
     const int64_t begin = offsets[r], end = offsets[r + 1];
-    for (int64_t i = 0; i < s.width; ++i) {
+    if (begin == end) continue;
+    T* first = dx + begin * s.width;
+    if (s.kind <= 2) {
+      const T length = static_cast<T>(end - begin);
+      const T divisor = s.kind == 1 ? length : s.kind == 2 ? std::sqrt(length) : T(1);
+      for (int64_t i = 0; i < s.width; ++i) first[i] = dy[i] / divisor;
+      for (int64_t k = begin + 1; k < end; ++k) std::copy_n(first, s.width, dx + k * s.width);
+      continue;
+    }
+    std::fill_n(first, (end - begin) * s.width, T(0));
+    if (s.kind == 4) std::copy_n(dy, s.width, first);
+    if (s.kind == 5) std::copy_n(dy, s.width, dx + (end - 1) * s.width);
+    for (int64_t i = 0; i < s.width && s.kind == 3; ++i) {
       int64_t largest = begin;
-      for (int64_t k = begin; k < end; ++k) {
-        const int64_t at = k * s.width + i;
-        dx[at] = s.kind == 2 ? T(0) : s.kind == 1 ? dy[i] / static_cast<T>(end - begin) : dy[i];
-        if (x[at] > x[largest * s.width + i]) largest = k;
+      for (int64_t k = begin + 1; k < end; ++k) {
+        const T v = x[k * s.width + i], most = x[largest * s.width + i];
+        if (v > most || (v != v && most == most)) largest = k;
       }
-      if (s.kind == 2 && end > begin) dx[largest * s.width + i] = dy[i];
+      dx[largest * s.width + i] = dy[i];
     }
   }
 }
@@ -71,40 +88,60 @@ KernelStatus RunPool(KernelContext& c) {
 }
 
 KernelStatus RunGrad(KernelContext& c) {
+  const Slot& x = c.in(0);
+  const RaggedPoolSizes s = RunSizes(c);
   DispatchFloating(
-      c.in(0).tensor.dtype,
+      x.tensor.dtype,
       [&]<class T>(T) {
-        reference::RaggedPoolGrad(c.in(0).data<T>(), c.in(0).offsets, c.in(1).data<T>(),
-                                  c.out().data<T>(), RunSizes(c));
+        Split(c.pool, s.rows, SequenceCost(x), [&](int64_t begin, int64_t end) {
+          reference::RaggedPoolGrad(x.data<const T>(), x.offsets + begin,
+                                    c.in(1).data<const T>() + begin * s.width, c.out().data<T>(),
+                                    {end - begin, s.width, s.kind});
+        });
       },
       "ragged_pool_grad");
   return KernelStatus::kDone;
 }
 
-// [B, *T, …] without its ragged axis.
-Type Pooled(const Type& x) {
-  std::vector<Dim> dims(x.dims().begin(), x.dims().end());
-  dims.erase(dims.begin() + x.ragged_axis());
-  return Type::Tensor(x.dtype(), std::move(dims));
+const char* const kPools[] = {"sum", "mean", "sqrt", "max", "first", "last"};
+
+// A sequence is a bag whose rows lie one after another.
+KernelStatus RunVector(KernelContext& c) {
+  const RaggedPoolSizes s = RunSizes(c);
+  BagJob job{};
+  job.w = c.in(0).tensor.data;
+  job.offsets = c.in(0).offsets;
+  job.y = c.out().tensor.data;
+  job.num_ids = c.in(0).shape()[0];
+  job.width = s.width;
+  constexpr int64_t kBagPools[] = {kBagSum, kBagMean, kBagSqrt, kBagMax};
+  job.pool = kBagPools[s.kind];
+  PoolAll(c, job, c.in(0).tensor.dtype, s.rows);
+  return KernelStatus::kDone;
 }
 
-bool WantRagged(InferContext& c) {
-  if (!c.WantFloat(0)) return false;
-  if (c.type(0).is_ragged()) return true;
-  return c.Fail("wants a ragged value such as f32[B, *T, 16], found " + c.type(0).ToString());
+Kernel VectorPool() {
+  Kernel kernel = BagKernel(RunVector);
+  kernel.supports = [](const KernelQuery& q) {
+    const std::string pool = q.op->attr("pool").AsWord();
+    return pool != "first" && pool != "last";
+  };
+  return kernel;
 }
+
+bool WantRaggedFloat(InferContext& c) { return c.WantFloat(0) && WantRagged(c, 0); }
 
 void FillSizes(const KernelQuery& q, Words& words) {
-  const Shape& x = q.in[0]->shape();  // stored: [total, …]
-  int64_t width = 1;
-  for (int i = 1; i < x.rank(); ++i) width *= x[i];
   const std::string pool = q.op->attr("pool").AsWord();
-  words << q.in[0]->num_rows << width << int64_t{pool == "mean" ? 1 : pool == "max" ? 2 : 0};
+  int64_t kind = 0;
+  while (kind < 5 && pool != kPools[kind]) ++kind;
+  words << q.in[0]->num_rows << RowWidth(*q.in[0]) << kind;
 }
 
 OpBuilder& AddPool(OpBuilder& op) {
   return op.Group("ragged")
-      .WordAttr("pool", {"sum", "mean", "max"}, "sum", "how a sequence becomes one row")
+      .WordAttr("pool", {"sum", "mean", "sqrt", "max", "first", "last"}, "sum",
+                "how a sequence becomes one row")
       .Traits(RaggedTraits())
       .Sizes("RaggedPoolSizes", FillSizes);
 }
@@ -115,24 +152,34 @@ void DefineRaggedPool(OpSet& ops) {
   OpBuilder op = ops.Define("ragged_pool");
   AddPool(op)
       .Doc(
-          "One row for each sequence: the sum, mean or largest of its rows, feature by feature. "
-          "An empty sequence gives zeros.")
+          "One row for each sequence, feature by feature: the sum of its rows, their mean, their "
+          "sum divided by the root of the length (sqrt), the largest, the first or the last. An "
+          "empty sequence gives zeros.")
       .Formula("y[b, i] = sum over t of x[b, t, i]")
       .In("x", "[B, *T] or [B, *T, …]")
       .Infer([](InferContext& c) {
-        if (WantRagged(c)) c.SetResult(Pooled(c.type(0)));
+        if (WantRaggedFloat(c)) c.SetResult(Pooled(c.type(0)));
       })
       .Grad([](GradContext& c) {
         c.SetGrad(0, c.emit().Emit("ragged_pool_grad", {c.operand(0), c.grad()},
                                    {{"pool", c.attr("pool")}}));
       })
-      .Reference("RaggedPool", RunPool);
-  for (const char* pool : {"sum", "mean", "max"}) {
+      .Reference("RaggedPool", RunPool)
+      .Fast(VectorPool())
+      .AddSample({.inputs = {Floats({3, 2}, {1, 2, 3, 4, 5, 6})}, .ragged_lengths = {{2, 0, 1}}});
+  for (const char* pool : kPools) {
+    op.AddSample({.inputs = {Uniform({9, 87}, -1, 1)},
+                  .attrs = {{"pool", Attr::Word(pool)}},
+                  .ragged_lengths = {{5, 4}}});
     op.AddSample({.inputs = {Uniform({5, 3}, -1, 1)},
                   .attrs = {{"pool", Attr::Word(pool)}},
                   .ragged_lengths = {{2, 0, 3}}});
   }
   op.AddSample({.inputs = {Uniform({4}, -1, 1)}, .ragged_lengths = {{1, 3, 0}}});
+  op.AddSample({.inputs = {Floats({3, 2}, {1, NAN, 2, 3, INFINITY, 4})},
+                .attrs = {{"pool", Attr::Word("max")}},
+                .ragged_lengths = {{2, 1}},
+                .check_gradient = false});
   op.AddSample({.inputs = {Empty({0, 2})}, .ragged_lengths = {{0, 0}}});
 }
 
@@ -141,17 +188,19 @@ void DefineRaggedPoolGrad(OpSet& ops) {
   AddPool(op)
       .Doc(
           "The gradient of ragged_pool: dy for every row of its sequence (sum), divided by the "
-          "length (mean), or for the first largest (max).")
+          "length (mean) or its root (sqrt), or for the first of the largest (max), the first or "
+          "the last row alone.")
       .In("x", "[B, *T] or [B, *T, …]")
       .In("dy", "[B] or [B, …]")
       .Infer([](InferContext& c) {
-        if (!WantRagged(c) || !c.WantTensor(1)) return;
+        if (!WantRaggedFloat(c) || !c.WantTensor(1)) return;
         if (c.UnifyTypes(Pooled(c.type(0)), c.type(1), "x and dy")) c.SetResult(c.type(0));
       })
       .Grad([](GradContext& c) {
         if (!c.wanted(1)) return;
         Emitter& e = c.emit();
         const Var x = c.operand(0), dy = c.operand(1), u = c.grad();
+        // All but the largest are linear in x.
         if (c.attr("pool").AsWord() != "max") {
           c.SetGrad(1, e.Emit("ragged_pool", {u}, {{"pool", c.attr("pool")}}));
           return;
@@ -161,7 +210,7 @@ void DefineRaggedPoolGrad(OpSet& ops) {
         c.SetGrad(1, e.Emit("ragged_pool", {u * chosen}));
       })
       .Reference("RaggedPoolGrad", RunGrad);
-  for (const char* pool : {"sum", "mean", "max"}) {
+  for (const char* pool : kPools) {
     op.AddSample({.inputs = {Uniform({5, 3}, -1, 1), Uniform({3, 3}, -1, 1, 2)},
                   .attrs = {{"pool", Attr::Word(pool)}},
                   .ragged_lengths = {{2, 0, 3}, {}}});

@@ -2,7 +2,8 @@
 //
 // ragged_softmax(x): softmax over each sequence, feature by feature; and its gradient as an op.
 
-#include "catamaran/ops/kernel_support.h"
+#include "catamaran/ops/ragged/ragged_softmax_simd.h"
+#include "catamaran/ops/ragged/ragged_support.h"
 
 // reference-begin
 namespace catamaran::reference {
@@ -17,7 +18,10 @@ void RaggedSoftmax(const T* x, const int64_t* offsets, T* y, const RaggedSoftmax
     const int64_t begin = offsets[r], end = offsets[r + 1];
     for (int64_t i = 0; i < s.width && begin < end; ++i) {
       T max = x[begin * s.width + i];
-      for (int64_t k = begin; k < end; ++k) max = std::max(max, x[k * s.width + i]);
+      for (int64_t k = begin; k < end; ++k) {
+        const T v = x[k * s.width + i];
+        if (v > max || v != v) max = v;
+      }
       T sum = T(0);
       for (int64_t k = begin; k < end; ++k) {
         y[k * s.width + i] = std::exp(x[k * s.width + i] - max);
@@ -79,18 +83,69 @@ KernelStatus RunGrad(KernelContext& c) {
   return KernelStatus::kDone;
 }
 
-bool WantRagged(InferContext& c) {
-  if (!c.WantFloat(0)) return false;
-  if (c.type(0).is_ragged()) return true;
-  return c.Fail("wants a ragged value such as f32[B, *T], found " + c.type(0).ToString() +
-                "; softmax works on dense ones");
+struct PreparedSoftmax final : Prepared {
+  const RaggedSoftmaxFunctions* functions = nullptr;
+};
+
+const RaggedSoftmaxFunctions& FunctionsFor([[maybe_unused]] Isa isa) {
+#if CATAMARAN_HAS_X86_ISAS
+  if (isa == Isa::kAvx512) return avx512::kRaggedSoftmax;
+  if (isa == Isa::kAvx2) return avx2::kRaggedSoftmax;
+#endif
+  return plain::kRaggedSoftmax;
+}
+const RaggedSoftmaxFunctions& FunctionsOf(const KernelContext& c) {
+  return *static_cast<const PreparedSoftmax*>(c.prepared)->functions;
+}
+
+Kernel SoftmaxKernel(KernelFn run, std::function<bool(const KernelQuery&)> supports) {
+  Kernel kernel = FastKernel("vector", run, std::move(supports));
+  kernel.prepare = [](const KernelQuery& q) -> std::unique_ptr<Prepared> {
+    auto prepared = std::make_unique<PreparedSoftmax>();
+    prepared->functions = &FunctionsFor(q.isa);
+    return prepared;
+  };
+  return kernel;
+}
+
+KernelStatus RunVector(KernelContext& c) {
+  const Slot& x = c.in(0);
+  const int64_t width = RowWidth(x);
+  const auto softmax = FunctionsOf(c).softmax;
+  Split(c.pool, x.num_rows, 8 * SequenceCost(x), [&](int64_t begin, int64_t end) {
+    softmax(x.data<const float>(), x.offsets + begin, c.out().data<float>(), end - begin, width);
+  });
+  return KernelStatus::kDone;
+}
+
+KernelStatus RunVectorGrad(KernelContext& c) {
+  const Slot& y = c.in(0);
+  const int64_t width = RowWidth(y);
+  const RaggedSoftmaxFunctions& functions = FunctionsOf(c);
+  DispatchFloating(
+      y.tensor.dtype,
+      [&]<class T>(T) {
+        const auto grad = [&] {
+          if constexpr (sizeof(T) == 4)
+            return functions.grad_f32;
+          else
+            return functions.grad_f64;
+        }();
+        Split(c.pool, y.num_rows, 2 * SequenceCost(y), [&](int64_t begin, int64_t end) {
+          grad(y.data<const T>(), y.offsets + begin, c.in(1).data<const T>(), c.out().data<T>(),
+               end - begin, width);
+        });
+      },
+      "ragged_softmax_grad");
+  return KernelStatus::kDone;
+}
+
+bool WantRaggedFloat(InferContext& c) {
+  return c.WantFloat(0) && WantRagged(c, 0, "; softmax works on dense ones");
 }
 
 void FillSizes(const KernelQuery& q, Words& words) {
-  const Shape& x = q.in[0]->shape();  // stored: [total, …]
-  int64_t width = 1;
-  for (int i = 1; i < x.rank(); ++i) width *= x[i];
-  words << q.in[0]->num_rows << width;
+  words << q.in[0]->num_rows << RowWidth(*q.in[0]);
 }
 
 }  // namespace
@@ -105,14 +160,22 @@ void DefineRaggedSoftmax(OpSet& ops) {
       .In("x", "[B, *T] or [B, *T, …]")
       .Traits(RaggedTraits())
       .Infer([](InferContext& c) {
-        if (WantRagged(c)) c.SetResult(c.type(0));
+        if (WantRaggedFloat(c)) c.SetResult(c.type(0));
       })
       .Sizes("RaggedSoftmaxSizes", FillSizes)
       .Grad([](GradContext& c) {
         c.SetGrad(0, c.emit().Emit("ragged_softmax_grad", {c.result(), c.grad()}));
       })
       .Reference("RaggedSoftmax", RunSoftmax)
+      .Fast(SoftmaxKernel(RunVector, IsF32))
+      .AddSample({.inputs = {Floats({4}, {0, 1, 2, 5})}, .ragged_lengths = {{3, 0, 1}}})
       .AddSample({.inputs = {Uniform({6}, -3, 3)}, .ragged_lengths = {{2, 0, 3, 1}}})
+      .AddSample({.inputs = {Uniform({60}, -3, 3)}, .ragged_lengths = {{37, 0, 23}}})
+      .AddSample({.inputs = {Uniform({9, 17}, -3, 3)}, .ragged_lengths = {{4, 0, 5}}})
+      .AddSample({.inputs = {Uniform({9, 2, 67}, -3, 3)}, .ragged_lengths = {{4, 0, 5}}})
+      .AddSample({.inputs = {Floats({4, 2}, {1, NAN, 2, 3, -INFINITY, 5, 0, 1})},
+                  .ragged_lengths = {{2, 2}},
+                  .check_gradient = false})
       .AddSample({.inputs = {Uniform({5, 3}, -3, 3)}, .ragged_lengths = {{2, 0, 3}}})
       .AddSample({.inputs = {Floats({3}, {1e4, -1e4, 0})},
                   .ragged_lengths = {{3}},
@@ -129,7 +192,7 @@ void DefineRaggedSoftmaxGrad(OpSet& ops) {
       .In("dy", "as y")
       .Traits(RaggedTraits())
       .Infer([](InferContext& c) {
-        if (WantRagged(c) && c.UnifyTypes(c.type(0), c.type(1), "y and dy")) {
+        if (WantRaggedFloat(c) && c.UnifyTypes(c.type(0), c.type(1), "y and dy")) {
           c.SetResult(c.type(0));
         }
       })
@@ -145,8 +208,13 @@ void DefineRaggedSoftmaxGrad(OpSet& ops) {
         if (c.wanted(1)) c.SetGrad(1, e.Emit("ragged_softmax_grad", {y, u}));
       })
       .Reference("RaggedSoftmaxGrad", RunGrad)
+      .Fast(SoftmaxKernel(RunVectorGrad, {}))
       .AddSample({.inputs = {Uniform({5, 3}, 0, 1), Uniform({5, 3}, -1, 1, 2)},
                   .ragged_lengths = {{2, 0, 3}, {2, 0, 3}}})
+      .AddSample({.inputs = {Uniform({9, 70}, 0, 1), Uniform({9, 70}, -1, 1, 2)},
+                  .ragged_lengths = {{4, 0, 5}, {4, 0, 5}}})
+      .AddSample({.inputs = {Uniform({40}, 0, 1), Uniform({40}, -1, 1, 2)},
+                  .ragged_lengths = {{35, 5}, {35, 5}}})
       .AddSample({.inputs = {Uniform({6}, 0, 1), Uniform({6}, -1, 1, 2)},
                   .ragged_lengths = {{2, 0, 3, 1}, {2, 0, 3, 1}}});
 }

@@ -3,8 +3,8 @@
 // embedding(w, ids): rows of a parameter. It computes what gather does, but its gradient is
 // `rows`: only the rows that were read, so that an optimizer touches no others.
 
-#include "catamaran/ops/kernel_support.h"
-#include "catamaran/tensor/rows_value.h"
+#include "catamaran/ops/shape/move.h"
+#include "catamaran/ops/sparse/bags.h"
 
 // reference-begin
 namespace catamaran::reference {
@@ -31,51 +31,53 @@ using reference::EmbeddingSizes;
 KernelStatus RunEmbedding(KernelContext& c) {
   EmbeddingSizes s = c.sizes<EmbeddingSizes>();
   s.count = c.in(1).size();
+  CheckIds(BagFunctionsFor(Isa::kPlain), c.in(1), s.rows);
   DispatchIndex(
       c.in(1).tensor.dtype,
       [&]<class I>(I) {
         const I* ids = c.in(1).data<I>();
-        for (int64_t k = 0; k < s.count; ++k) {
-          if (static_cast<uint64_t>(ids[k]) >= static_cast<uint64_t>(s.rows)) {
-            Fail("id {} at position {} is outside of the {} rows", ids[k], k, s.rows);
-          }
-        }
-        DispatchFloating(
-            c.in(0).tensor.dtype,
-            [&]<class T>(T) {
-              const T* w = c.in(0).data<T>();
-              T* y = c.out().data<T>();
-              Split(c.pool, s.count, s.width + 32, [&](int64_t begin, int64_t end) {
-                reference::Embedding(w, ids + begin, y + begin * s.width,
-                                     {s.rows, s.width, end - begin});
-              });
-            },
-            "embedding");
+        DispatchWidth(c.in(0).tensor.dtype, [&]<class T>(T) {
+          const T* w = c.in(0).data<T>();
+          T* y = c.out().data<T>();
+          Split(c.pool, s.count, s.width + 32, [&](int64_t begin, int64_t end) {
+            reference::Embedding(w, ids + begin, y + begin * s.width,
+                                 {s.rows, s.width, end - begin});
+          });
+        });
       },
       "embedding");
   return KernelStatus::kDone;
 }
 
-bool WantIds(InferContext& c, int i) {
-  if (!c.WantTensor(i)) return false;
-  const DType dtype = c.type(i).dtype();
-  if (dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kU64) return true;
-  return c.Fail("ids are i32, i64 or u64, found " + std::string(Name(dtype)));
+KernelStatus RunVector(KernelContext& c) {
+  const EmbeddingSizes& s = c.sizes<EmbeddingSizes>();
+  const Slot& ids = c.in(1);
+  const int64_t count = ids.size();
+  const BagFunctions& functions = BagFunctionsOf(c);
+  CheckIds(functions, ids, s.rows);
+  const int64_t row_bytes = s.width * static_cast<int64_t>(SizeOf(c.in(0).tensor.dtype));
+  const bool narrow = ids.tensor.dtype == DType::kI32;
+  Split(c.pool, count, s.width + 32, [&](int64_t begin, int64_t end) {
+    BagJob job{};
+    job.w = c.in(0).tensor.data;
+    job.ids = ids.tensor.data;
+    job.y = c.out().tensor.data;
+    job.first = begin;
+    job.last = end;
+    job.num_ids = count;
+    (narrow ? functions.copy_i32 : functions.copy_i64)(job, row_bytes);
+  });
+  return KernelStatus::kDone;
 }
-
-std::vector<Dim> RowDims(const Type& w) { return {w.dims().begin() + 1, w.dims().end()}; }
 
 void InferEmbedding(InferContext& c) {
   if (!c.WantFloat(0) || !c.WantDense(0) || !c.WantMinRank(0, 2) || !WantIds(c, 1)) return;
-  const Type& ids = c.type(1);
-  std::vector<Dim> dims(ids.dims().begin(), ids.dims().end());
-  for (const Dim& d : RowDims(c.type(0))) dims.push_back(d);
-  c.SetResult(Type::Tensor(c.type(0).dtype(), std::move(dims), ids.ragged_axis()));
+  c.SetResult(IdsType(c.type(1), c.type(0).dtype(), RowDims(c.type(0))));
 }
 
 // ids and one gradient row for each.
 void InferEmbeddingRows(InferContext& c) {
-  if (!WantIds(c, 0) || !c.WantFloat(1)) return;
+  if (!WantIds(c, 0) || !WantRowsFloat(c, 1)) return;
   const Type& ids = c.type(0);
   const Type& dy = c.type(1);
   if (dy.rank() <= ids.rank()) {
@@ -89,17 +91,7 @@ void InferEmbeddingRows(InferContext& c) {
 }
 
 KernelStatus RunEmbeddingRows(KernelContext& c) {
-  auto* rows = static_cast<RowsValue*>(c.out().object);
-  const Slot& ids = c.in(0);
-  rows->dtype = c.in(1).tensor.dtype;
-  rows->width = c.sizes<EmbeddingSizes>().width;
-  rows->segments.clear();
-  RowsSegment segment;
-  segment.keys = ids.tensor.data;
-  segment.key_type = ids.tensor.dtype;
-  segment.num_keys = ids.size();
-  segment.gradients = c.in(1).tensor.data;
-  rows->segments.push_back(segment);
+  SetRows(c, c.in(0), c.in(1), nullptr, Pool::kNone, c.sizes<EmbeddingSizes>().width);
   return KernelStatus::kDone;
 }
 
@@ -110,7 +102,8 @@ void DefineEmbedding(OpSet& ops) {
       .Group("sparse")
       .Doc(
           "The rows of a parameter that the ids name. Its gradient is `rows`: only those rows. An "
-          "id outside of the parameter is an error.")
+          "id outside of the parameter is an error. Of f16 and bf16 only the rows that are named "
+          "are read; their gradient is refused.")
       .Formula("y[…, i] = w[ids[…], i]")
       .In("w", "[N, …]")
       .In("ids", "integers, dense or ragged")
@@ -119,17 +112,23 @@ void DefineEmbedding(OpSet& ops) {
       .Sizes("EmbeddingSizes",
              [](const KernelQuery& q, Words& words) {
                const Shape& w = q.in[0]->shape();
-               int64_t width = 1;
-               for (int i = 1; i < w.rank(); ++i) width *= w[i];
-               words << w[0] << width << q.in[1]->size();
+               words << w[0] << Product(w, 1, w.rank()) << q.in[1]->size();
              })
+      .Cost([](const KernelQuery& q) {
+        const auto bytes = static_cast<double>(q.out[0]->tensor.num_bytes());
+        return OpCost{0, 2 * bytes + static_cast<double>(q.in[1]->tensor.num_bytes())};
+      })
       .Grad([](GradContext& c) {
         if (c.wanted(0)) c.SetGrad(0, c.emit().Emit("embedding_rows", {c.operand(1), c.grad()}));
       })
       .Reference("Embedding", RunEmbedding)
+      .Fast(BagKernel(RunVector))
+      .TakesHalf()
+      .AddSample({.inputs = {Floats({3, 2}, {1, 2, 3, 4, 5, 6}), Ints({4}, {2, 0, 0, 1})}})
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1), Ints({4}, {4, 0, 0, 2})}})
       .AddSample({.inputs = {Uniform({5, 2}, -1, 1), Ints({2, 2}, {4, 0, 0, 2}, DType::kI32)}})
       .AddSample({.inputs = {Uniform({5, 2, 2}, -1, 1), Ints({2}, {1, 3}, DType::kU64)}})
+      .AddSample({.inputs = {Uniform({40, 37}, -1, 1), RandomInts({50}, 0, 40)}})
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1), Empty({0}, DType::kI64)}})
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1), Ints({4}, {4, 0, 0, 2})},
                   .ragged_lengths = {{}, {3, 0, 1}}});
@@ -148,9 +147,8 @@ void DefineEmbeddingRows(OpSet& ops) {
       .Sizes("EmbeddingSizes",
              [](const KernelQuery& q, Words& words) {
                const Shape& dy = q.in[1]->shape();
-               int64_t width = 1;
-               for (int i = q.in[0]->shape().rank(); i < dy.rank(); ++i) width *= dy[i];
-               words << int64_t{0} << width << q.in[0]->size();
+               words << int64_t{0} << Product(dy, q.in[0]->shape().rank(), dy.rank())
+                     << q.in[0]->size();
              })
       .NoGrad("a sparse gradient is not differentiated again; use gather for second derivatives")
       .Reference("", RunEmbeddingRows);

@@ -7,14 +7,14 @@
 #include <cmath>
 
 #include "catamaran/ops/sparse/async_pull.h"
-#include "catamaran/tensor/rows_value.h"
+#include "catamaran/ops/sparse/bags.h"
 
 namespace catamaran {
 namespace {
 
 // One size a field, for all ops of this file.
 struct LookupSizes {
-  int64_t width, pool, stride;  // stride: ids a bag; 0 for ragged ids
+  int64_t width, pool;
 };
 
 const char* const kPools[] = {"none", "sum", "mean", "sqrt"};
@@ -27,21 +27,8 @@ Pool PoolOf(const Op& op) {
   Fail("pool is none, sum, mean or sqrt, found {}", word);
 }
 
-// The bags of ids: where bag b begins and ends.
-struct Bags {
-  const int64_t* offsets;
-  int64_t stride, count;
-  int64_t begin(int64_t b) const { return offsets ? offsets[b] : b * stride; }
-  int64_t end(int64_t b) const { return offsets ? offsets[b + 1] : (b + 1) * stride; }
-};
-Bags BagsOf(const Slot& ids, const LookupSizes& s) {
-  if (ids.offsets != nullptr) return {ids.offsets, 0, ids.num_rows};
-  return {nullptr, s.stride, s.stride == 0 ? 0 : ids.size() / s.stride};
-}
-
-void FillSizes(const KernelQuery& q, int ids, int64_t width, Words& words) {
-  const bool ragged = q.op->operand(ids)->type.is_ragged();
-  words << width << static_cast<int64_t>(PoolOf(*q.op)) << (ragged ? 0 : LastDim(*q.in[ids]));
+void FillSizes(const KernelQuery& q, int64_t width, Words& words) {
+  words << width << static_cast<int64_t>(PoolOf(*q.op));
 }
 
 float* Pulled(const KernelContext& c) {
@@ -56,25 +43,17 @@ size_t PulledBytes(const KernelQuery& q, int ids) {
 
 void FinishPooled(KernelContext& c) {
   const LookupSizes& s = c.sizes<LookupSizes>();
-  const Bags bags = BagsOf(c.in(0), s);
-  const float* weights = c.has_in(1) ? c.in(1).data<float>() : nullptr;
-  const float* pulled = Pulled(c);
-  float* y = c.out().data<float>();
-  const int64_t rows = c.in(0).size();
-  const int64_t bag_cost = s.width * (rows / std::max<int64_t>(1, bags.count) + 1);
-  Split(c.pool, bags.count, bag_cost, [&](int64_t first, int64_t last) {
-    for (int64_t b = first; b < last; ++b) {
-      float* to = y + b * s.width;
-      std::fill_n(to, s.width, 0.0f);
-      for (int64_t k = bags.begin(b); k < bags.end(b); ++k) {
-        const float w = weights ? weights[k] : 1.0f;
-        for (int64_t i = 0; i < s.width; ++i) to[i] += w * pulled[k * s.width + i];
-      }
-      const float factor =
-          BagFactor(static_cast<Pool>(s.pool), weights, bags.begin(b), bags.end(b));
-      for (int64_t i = 0; i < s.width; ++i) to[i] *= factor;
-    }
-  });
+  const Bags bags = BagsOf(c.in(0));
+  BagJob job{};
+  job.w = Pulled(c);
+  job.weights = c.has_in(1) ? c.in(1).tensor.data : nullptr;
+  job.offsets = bags.offsets;
+  job.y = c.out().tensor.data;
+  job.stride = bags.stride;
+  job.num_ids = c.in(0).size();
+  job.width = s.width;
+  job.pool = s.pool;
+  PoolAll(c, job, DType::kF32, bags.count);
 }
 
 KernelStatus RunLookup(KernelContext& c) {
@@ -157,23 +136,8 @@ void InferLookupRows(InferContext& c) {
 
 KernelStatus RunLookupRows(KernelContext& c) {
   const LookupSizes& s = c.sizes<LookupSizes>();
-  const Slot& ids = c.in(0);
-  const Bags bags = BagsOf(ids, s);
-  auto* rows = static_cast<RowsValue*>(c.out().object);
-  rows->dtype = DType::kF32;
-  rows->width = s.width;
-  rows->segments.clear();
-  RowsSegment segment;
-  segment.keys = ids.tensor.data;
-  segment.key_type = ids.tensor.dtype;
-  segment.num_keys = ids.size();
-  segment.pool = static_cast<Pool>(s.pool);
-  segment.offsets = bags.offsets;
-  segment.num_bags = bags.count;
-  segment.stride = bags.stride;
-  segment.weights = c.has_in(2) ? c.in(2).tensor.data : nullptr;
-  segment.gradients = c.in(1).tensor.data;
-  rows->segments.push_back(segment);
+  SetRows(c, c.in(0), c.in(1), c.has_in(2) ? &c.in(2) : nullptr, static_cast<Pool>(s.pool),
+          s.width);
   return KernelStatus::kDone;
 }
 
@@ -181,7 +145,7 @@ KernelStatus RunLookupRows(KernelContext& c) {
 
 void FinishWeightsGrad(KernelContext& c) {
   const LookupSizes& s = c.sizes<LookupSizes>();
-  const Bags bags = BagsOf(c.in(0), s);
+  const Bags bags = BagsOf(c.in(0));
   const Pool pool = static_cast<Pool>(s.pool);
   const float* weights = c.in(1).data<float>();
   const float* y = c.in(2).data<float>();
@@ -241,9 +205,10 @@ void DefineLookup(OpSet& ops) {
       .Traits(traits)
       .Infer(InferLookup)
       .Sizes("LookupSizes",
-             [](const KernelQuery& q, Words& words) { FillSizes(q, 0, LastDim(*q.out[0]), words); })
+             [](const KernelQuery& q, Words& words) { FillSizes(q, LastDim(*q.out[0]), words); })
       .Grad(GradLookup)
       .Reference("", RunLookup);
+  op.def().kernels.back().prepare = PrepareBags;
   SetScratch(op, [](const KernelQuery& q) {
     const bool pooled = q.sizes->As<LookupSizes>().pool != 0;
     return pooled ? PulledBytes(q, 0) : kPullHeader;
@@ -263,7 +228,7 @@ void DefineLookupRows(OpSet& ops) {
       .Traits(traits)
       .Infer(InferLookupRows)
       .Sizes("LookupSizes",
-             [](const KernelQuery& q, Words& words) { FillSizes(q, 0, LastDim(*q.in[1]), words); })
+             [](const KernelQuery& q, Words& words) { FillSizes(q, LastDim(*q.in[1]), words); })
       .NoGrad("a sparse gradient is not differentiated again")
       .Reference("", RunLookupRows);
 }
@@ -290,7 +255,7 @@ void DefineLookupWeightsGrad(OpSet& ops) {
         }
       })
       .Sizes("LookupSizes",
-             [](const KernelQuery& q, Words& words) { FillSizes(q, 0, LastDim(*q.in[2]), words); })
+             [](const KernelQuery& q, Words& words) { FillSizes(q, LastDim(*q.in[2]), words); })
       .NoGrad("the second derivative of a weighted lookup is not defined")
       .Reference("", RunWeightsGrad);
   SetScratch(op, [](const KernelQuery& q) { return PulledBytes(q, 0); });

@@ -1,0 +1,251 @@
+// ops/sparse/embedding_bag_grad.cc
+//
+// The gradients of embedding_bag: at the parameter as `rows` that are expanded only where they are
+// applied, at the weights, and for the largest of each bag.
+
+#include "catamaran/ops/shape/move.h"
+#include "catamaran/ops/sparse/bags.h"
+
+// reference-begin
+namespace catamaran::reference {
+
+// pool: 1 sum, 2 mean, 3 sqrt.
+struct EmbeddingBagGradSizes {
+  int64_t rows, width, bags, stride, pool, has_padding, padding;
+};
+
+// The gradient at the weights. y = factor * sum of weight * row, and the factor depends on the
+// weights itself.
+template <class T, class I>
+void EmbeddingBagWeightsGrad(const T* w, const I* ids, const T* weights, const T* y, const T* dy,
+                             const int64_t* offsets, T* dw, const EmbeddingBagGradSizes& s) {
+  for (int64_t b = 0; b < s.bags; ++b, y += s.width, dy += s.width) {
+    const int64_t begin = offsets ? offsets[b] : b * s.stride;
+    const int64_t end = offsets ? offsets[b + 1] : (b + 1) * s.stride;
+    T total = T(0), along = T(0);
+    for (int64_t k = begin; k < end; ++k) {
+      if (s.has_padding && ids[k] == static_cast<I>(s.padding)) continue;
+      total += s.pool == 3 ? weights[k] * weights[k] : weights[k];
+    }
+    if (s.pool == 3) total = std::sqrt(total);
+    const T factor = s.pool == 1 ? T(1) : total == T(0) ? T(0) : T(1) / total;
+    for (int64_t i = 0; i < s.width; ++i) along += dy[i] * y[i];
+    for (int64_t k = begin; k < end; ++k) {
+      dw[k] = T(0);
+      if (s.has_padding && ids[k] == static_cast<I>(s.padding)) continue;
+      const T* row = w + static_cast<int64_t>(ids[k]) * s.width;
+      T dot = T(0);
+      for (int64_t i = 0; i < s.width; ++i) dot += dy[i] * row[i];
+      if (s.pool == 1) dw[k] = dot;
+      if (s.pool == 2) dw[k] = factor * (dot - along);
+      if (s.pool == 3) dw[k] = factor * dot - weights[k] * factor * factor * along;
+    }
+  }
+}
+
+// A gradient row for each id: dy where its number was the first largest of its bag, else 0.
+template <class T, class I>
+void EmbeddingBagMaxGrad(const T* w, const I* ids, const T* dy, const int64_t* offsets, T* dx,
+                         const EmbeddingBagGradSizes& s) {
+  for (int64_t b = 0; b < s.bags; ++b, dy += s.width) {
+    const int64_t begin = offsets ? offsets[b] : b * s.stride;
+    const int64_t end = offsets ? offsets[b + 1] : (b + 1) * s.stride;
+    if (begin == end) continue;
+    std::fill_n(dx + begin * s.width, (end - begin) * s.width, T(0));
+    for (int64_t i = 0; i < s.width; ++i) {
+      int64_t largest = begin;
+      T most = w[static_cast<int64_t>(ids[begin]) * s.width + i];
+      for (int64_t k = begin + 1; k < end; ++k) {
+        const T x = w[static_cast<int64_t>(ids[k]) * s.width + i];
+        if (x > most || (x != x && most == most)) {
+          largest = k;
+          most = x;
+        }
+      }
+      dx[largest * s.width + i] = dy[i];
+    }
+  }
+}
+
+}  // namespace catamaran::reference
+// reference-end
+
+namespace catamaran {
+namespace {
+
+using reference::EmbeddingBagGradSizes;
+
+// Of ops whose operands begin with w and ids.
+void FillSizes(const KernelQuery& q, Words& words) {
+  const Shape& w = q.in[0]->shape();
+  const Bags bags = BagsOf(*q.in[1]);
+  const bool max = q.op->name() == "embedding_bag_max_grad";
+  const std::string pool = max ? "max" : q.op->attr("pool").AsWord();
+  const bool padded = !max && !q.op->attr("padding").empty();
+  words << w[0] << Product(w, 1, w.rank()) << bags.count << bags.stride
+        << int64_t{pool == "sum"    ? 1
+                   : pool == "mean" ? 2
+                   : pool == "sqrt" ? 3
+                                    : 4}
+        << padded << (padded ? q.op->attr("padding").AsInt() : int64_t{0});
+}
+
+// Calls f with the types of the parameter and the ids, both checked.
+template <class F>
+void WithTypes(KernelContext& c, const EmbeddingBagGradSizes& s, F f) {
+  CheckIds(BagFunctionsFor(Isa::kPlain), c.in(1), s.rows, s.has_padding, s.padding);
+  DispatchIndex(
+      c.in(1).tensor.dtype,
+      [&]<class I>(I) {
+        DispatchFloating(
+            c.in(0).tensor.dtype, [&]<class T>(T) { f(T(0), I(0)); }, "embedding_bag");
+      },
+      "embedding_bag");
+}
+
+KernelStatus RunWeightsGrad(KernelContext& c) {
+  const EmbeddingBagGradSizes& s = c.sizes<EmbeddingBagGradSizes>();
+  const Bags bags = BagsOf(c.in(1));
+  WithTypes(c, s, [&]<class T, class I>(T, I) {
+    EmbeddingBagGradSizes now = s;
+    now.bags = bags.count;
+    reference::EmbeddingBagWeightsGrad(
+        c.in(0).data<const T>(), c.in(1).data<const I>(), c.in(2).data<const T>(),
+        c.in(3).data<const T>(), c.in(4).data<const T>(), bags.offsets, c.out().data<T>(), now);
+  });
+  return KernelStatus::kDone;
+}
+
+KernelStatus RunMaxGrad(KernelContext& c) {
+  const EmbeddingBagGradSizes& s = c.sizes<EmbeddingBagGradSizes>();
+  const Bags bags = BagsOf(c.in(1));
+  WithTypes(c, s, [&]<class T, class I>(T, I) {
+    EmbeddingBagGradSizes now = s;
+    now.bags = bags.count;
+    reference::EmbeddingBagMaxGrad(c.in(0).data<const T>(), c.in(1).data<const I>(),
+                                   c.in(2).data<const T>(), bags.offsets, c.out().data<T>(), now);
+  });
+  return KernelStatus::kDone;
+}
+
+Pool PoolOf(const Op& op) {
+  const std::string word = op.attr("pool").AsWord();
+  return word == "sum" ? Pool::kSum : word == "mean" ? Pool::kMean : Pool::kSqrt;
+}
+
+KernelStatus RunRows(KernelContext& c) {
+  SetRows(c, c.in(0), c.in(1), c.has_in(2) ? &c.in(2) : nullptr, PoolOf(*c.op),
+          c.sizes<EmbeddingBagGradSizes>().width);
+  return KernelStatus::kDone;
+}
+
+OpBuilder& AddPool(OpBuilder& op) {
+  return op.Group("sparse").WordAttr("pool", {"sum", "mean", "sqrt"}, "sum",
+                                     "as given to embedding_bag");
+}
+
+}  // namespace
+
+void DefineEmbeddingBagRows(OpSet& ops) {
+  OpTraits traits = RaggedTraits();
+  traits.holds_operands = true;
+  OpBuilder op = ops.Define("embedding_bag_rows");
+  AddPool(op)
+      .Doc(
+          "The gradient of embedding_bag at its parameter: ids, bags, weights and a gradient row a "
+          "bag, not yet expanded.")
+      .In("ids", "[…, N] or [B, *N]: i32, i64 or u64")
+      .In("dy", "a row for each bag")
+      .OptionalIn("weights", "as ids")
+      .Traits(traits)
+      .Infer([](InferContext& c) {
+        if (!WantIds(c, 0) || !WantRowsFloat(c, 1)) return;
+        const Type& ids = c.type(0);
+        const Type& dy = c.type(1);
+        const int bags = ids.rank() - 1;
+        if (bags < 0 || dy.rank() <= bags) {
+          return (void)c.Fail("wants a gradient row for each bag");
+        }
+        for (int i = 0; i < bags; ++i) {
+          if (!c.Unify(ids.dim(i), dy.dim(i), "axes of the bags")) return;
+        }
+        if (c.has(2) && !c.UnifyTypes(ids.WithDType(dy.dtype()), c.type(2), "ids and weights")) {
+          return;
+        }
+        c.SetResult(Type::Rows(dy.dtype(), {dy.dims().begin() + bags, dy.dims().end()}));
+      })
+      .Sizes("EmbeddingBagGradSizes",
+             [](const KernelQuery& q, Words& words) {
+               // Of ragged ids [B, *N] one axis is stored, and one axis of bags.
+               const Type& ids = q.op->operand(0)->type;
+               const Shape& dy = q.in[1]->shape();
+               words << int64_t{0} << Product(dy, ids.rank() - 1, dy.rank());
+             })
+      .NoGrad("a sparse gradient is not differentiated again")
+      .Reference("", RunRows);
+}
+
+void DefineEmbeddingBagWeightsGrad(OpSet& ops) {
+  OpBuilder op = ops.Define("embedding_bag_weights_grad");
+  AddPool(op)
+      .Doc("The gradient of embedding_bag at its weights; 0 where an id is padding.")
+      .In("w", "[V, …]")
+      .In("ids", "[…, N] or [B, *N]: i32, i64 or u64")
+      .In("weights", "as ids")
+      .In("y", "embedding_bag's result")
+      .In("dy", "its gradient")
+      .OptionalAttr("padding", AttrKind::kInt, "as given to embedding_bag")
+      .Traits(RaggedTraits())
+      .Infer([](InferContext& c) {
+        if (!c.WantFloat(0) || !c.WantMinRank(0, 2) || !WantIds(c, 1)) return;
+        const Type& w = c.type(0);
+        const Type& ids = c.type(1);
+        if (!c.UnifyTypes(ids.WithDType(w.dtype()), c.type(2), "ids and weights")) return;
+        const Type y = BagsType(ids, w.dtype(), RowDims(w));
+        if (c.UnifyTypes(y, c.type(3), "bags and y") && c.UnifyTypes(y, c.type(4), "bags and dy")) {
+          c.SetResult(c.type(2));
+        }
+      })
+      .Sizes("EmbeddingBagGradSizes", FillSizes)
+      .NoGrad("the second derivative of a weighted bag is not defined")
+      .Reference("EmbeddingBagWeightsGrad", RunWeightsGrad);
+  for (const char* pool : {"sum", "mean", "sqrt"}) {
+    op.AddSample(
+        {.inputs = {Uniform({4, 3}, -1, 1), Ints({2, 2}, {3, 0, 1, 1}), Uniform({2, 2}, 0.5, 1.5),
+                    Uniform({2, 3}, -1, 1, 2), Uniform({2, 3}, -1, 1, 3)},
+         .attrs = {{"pool", Attr::Word(pool)}, {"padding", 1}}});
+    op.AddSample({.inputs = {Uniform({4, 3}, -1, 1), Ints({3}, {3, 0, 1}), Uniform({3}, 0.5, 1.5),
+                             Uniform({2, 3}, -1, 1, 2), Uniform({2, 3}, -1, 1, 3)},
+                  .attrs = {{"pool", Attr::Word(pool)}},
+                  .ragged_lengths = {{}, {1, 2}, {1, 2}}});
+  }
+}
+
+void DefineEmbeddingBagMaxGrad(OpSet& ops) {
+  ops.Define("embedding_bag_max_grad")
+      .Group("sparse")
+      .Doc(
+          "A gradient row for each id of embedding_bag with pool=max: dy where the number of that "
+          "id was the first largest of its bag, else 0.")
+      .In("w", "[V, …]")
+      .In("ids", "[…, N] or [B, *N]: i32, i64 or u64")
+      .In("dy", "a row for each bag")
+      .Traits(RaggedTraits())
+      .Infer([](InferContext& c) {
+        if (!c.WantFloat(0) || !c.WantMinRank(0, 2) || !WantIds(c, 1)) return;
+        const Type& w = c.type(0);
+        if (c.UnifyTypes(BagsType(c.type(1), w.dtype(), RowDims(w)), c.type(2), "bags and dy")) {
+          c.SetResult(IdsType(c.type(1), w.dtype(), RowDims(w)));
+        }
+      })
+      .Sizes("EmbeddingBagGradSizes", FillSizes)
+      .NoGrad("the gradient of a largest number is not differentiated again")
+      .Reference("EmbeddingBagMaxGrad", RunMaxGrad)
+      .AddSample({.inputs = {Floats({3, 2}, {1, 9, 3, 4, 5, 6}), Ints({1, 2}, {0, 2}),
+                             Floats({1, 2}, {1, 2})}})
+      .AddSample(
+          {.inputs = {Uniform({4, 3}, -1, 1), Ints({3}, {3, 3, 1}), Uniform({3, 3}, -1, 1, 2)},
+           .ragged_lengths = {{}, {2, 0, 1}}});
+}
+
+}  // namespace catamaran
