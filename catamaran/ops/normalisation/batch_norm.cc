@@ -4,7 +4,7 @@
 // batch (and the image) when training, by given statistics otherwise; then scaled and shifted. And
 // its gradient as an op.
 
-#include "catamaran/ops/kernel_support.h"
+#include "catamaran/ops/normalisation/norm.h"
 
 // reference-begin
 namespace catamaran::reference {
@@ -109,6 +109,163 @@ KernelStatus RunGrad(KernelContext& c) {
       },
       "batch_norm_grad");
   return KernelStatus::kDone;
+}
+
+// ---- Vector code: channels in blocks that stay in the second-level cache from the pass that sums
+// to the pass that writes.
+
+constexpr int64_t kBlockBytes = 512 * 1024;
+constexpr int64_t kMostChannels = 128;  // in a block
+
+BatchNormSizes RunSizes(const KernelContext& c) {
+  BatchNormSizes s = c.sizes<BatchNormSizes>();
+  s.outer = c.in(0).shape()[0];
+  return s;
+}
+
+// Calls body(first channel, count) for blocks of channels, on the pool. `streams` tensors are read.
+template <class T, class F>
+void SplitChannels(const KernelContext& c, const BatchNormSizes& s, int64_t streams, F&& body) {
+  const int64_t bytes = s.outer * s.inner * static_cast<int64_t>(sizeof(T)) * streams;
+  // Rows of single numbers are read in whole cache lines.
+  const int64_t least = s.inner == 1 ? 64 : 1;
+  const int64_t block = std::clamp(kBlockBytes / std::max<int64_t>(bytes, 1), least, kMostChannels);
+  const int64_t blocks = (s.channels + block - 1) / block;
+  Split(c.pool, blocks, block * s.outer * s.inner * streams, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      body(b * block, std::min(block, s.channels - b * block));
+    }
+  });
+}
+
+// The mean and the sum of squared differences of channels [first, first + count) over the batch;
+// images of equal size are put together in order.
+template <class T>
+void ChannelMoments(const NormFunctions<T>& f, const T* x, const BatchNormSizes& s, int64_t first,
+                    int64_t count, T* mean, T* var) {
+  const T share = static_cast<T>(1 / static_cast<double>(s.outer * s.inner));
+  if (s.inner == 1) {
+    f.column_moments(x + first, s.outer, s.channels, count, mean + first, var + first);
+    for (int64_t i = first; i < first + count; ++i) var[i] *= share;
+    return;
+  }
+  double means[kMostChannels] = {}, squares[kMostChannels] = {};
+  for (int64_t n = 0; n < s.outer; ++n) {
+    const double part = 1 / static_cast<double>(n + 1);
+    const double weight = static_cast<double>(s.inner) * static_cast<double>(n) * part;
+    const T* at = x + (n * s.channels + first) * s.inner;
+    for (int64_t i = 0; i < count; ++i, at += s.inner) {
+      double m, q;
+      f.moments(at, s.inner, &m, &q);
+      const double delta = m - means[i];
+      means[i] += delta * part;
+      squares[i] += q + delta * delta * weight;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    mean[first + i] = static_cast<T>(means[i]);
+    var[first + i] = static_cast<T>(squares[i] / static_cast<double>(s.outer * s.inner));
+  }
+}
+
+KernelStatus NormVector(KernelContext& c) {
+  const BatchNormSizes s = RunSizes(c);
+  return NormByType(c, [&]<class T>(T) {
+    const NormFunctions<T>& f = NormFunctionsOf<T>(c);
+    const T* x = c.in(0).data<T>();
+    const T* scale = c.in(1).data<T>();
+    const T* offset = c.in(2).data<T>();
+    T* y = c.out(0).data<T>();
+    T* mean = c.out(1).data<T>();
+    T* var = c.out(2).data<T>();
+    if (!s.training) {
+      std::copy_n(c.in(3).data<T>(), s.channels, mean);
+      std::copy_n(c.in(4).data<T>(), s.channels, var);
+    }
+    SplitChannels<T>(c, s, 1, [&](int64_t first, int64_t count) {
+      if (s.training) ChannelMoments(f, x, s, first, count, mean, var);
+      T factor[kMostChannels];
+      for (int64_t i = 0; i < count; ++i) {
+        factor[i] = scale[first + i] / std::sqrt(var[first + i] + static_cast<T>(s.epsilon));
+      }
+      if (s.inner == 1) {
+        f.column_affine(x + first, y + first, s.outer, s.channels, count, mean + first, factor,
+                        offset + first);
+        return;
+      }
+      for (int64_t n = 0; n < s.outer; ++n) {
+        int64_t at = (n * s.channels + first) * s.inner;
+        for (int64_t i = 0; i < count; ++i, at += s.inner) {
+          f.affine(x + at, y + at, s.inner, mean[first + i], factor[i], offset[first + i]);
+        }
+      }
+    });
+  });
+}
+
+KernelStatus GradVector(KernelContext& c) {
+  const BatchNormSizes s = RunSizes(c);
+  return NormByType(c, [&]<class T>(T) {
+    const NormFunctions<T>& f = NormFunctionsOf<T>(c);
+    const T* x = c.in(0).data<T>();
+    const T* scale = c.in(1).data<T>();
+    const T* mean = c.in(2).data<T>();
+    const T* var = c.in(3).data<T>();
+    const T* dy = c.in(4).data<T>();
+    T* dx = c.out(0).data<T>();
+    T* dscale = c.out(1).data<T>();
+    T* doffset = c.out(2).data<T>();
+    const double total = static_cast<double>(s.outer * s.inner);
+    SplitChannels<T>(c, s, 2, [&](int64_t first, int64_t count) {
+      double sum[kMostChannels] = {}, dot[kMostChannels] = {};
+      if (s.inner == 1) {
+        T sums[kMostChannels], dots[kMostChannels];
+        f.column_grad_sums(x + first, dy + first, s.outer, s.channels, count, mean + first, sums,
+                           dots);
+        std::copy_n(sums, count, sum);
+        std::copy_n(dots, count, dot);
+      }
+      for (int64_t n = 0; n < s.outer && s.inner != 1; ++n) {
+        int64_t at = (n * s.channels + first) * s.inner;
+        for (int64_t i = 0; i < count; ++i, at += s.inner) {
+          double sum_part, dot_part;
+          f.grad_sums(x + at, dy + at, s.inner, mean[first + i], &sum_part, &dot_part);
+          sum[i] += sum_part;
+          dot[i] += dot_part;
+        }
+      }
+      T a[kMostChannels], b[kMostChannels], k[kMostChannels];
+      for (int64_t i = 0; i < count; ++i) {
+        const double inverse = 1 / std::sqrt(static_cast<double>(var[first + i]) + s.epsilon);
+        const double slope = static_cast<double>(scale[first + i]) * inverse;
+        dscale[first + i] = static_cast<T>(dot[i] * inverse);
+        doffset[first + i] = static_cast<T>(sum[i]);
+        a[i] = static_cast<T>(slope);
+        b[i] = s.training ? static_cast<T>(-slope * inverse * inverse * dot[i] / total) : T(0);
+        k[i] = s.training ? static_cast<T>(-slope * sum[i] / total) : T(0);
+      }
+      if (s.inner == 1) {
+        f.column_grad_affine(x + first, dy + first, dx + first, s.outer, s.channels, count,
+                             mean + first, a, b, k);
+        return;
+      }
+      for (int64_t n = 0; n < s.outer; ++n) {
+        int64_t at = (n * s.channels + first) * s.inner;
+        for (int64_t i = 0; i < count; ++i, at += s.inner) {
+          f.grad_affine(x + at, dy + at, dx + at, s.inner, mean[first + i], a[i], b[i], k[i]);
+        }
+      }
+    });
+  });
+}
+
+Kernel BatchKernel(KernelFn run) {
+  Kernel kernel = NormKernel(run);
+  kernel.supports = [floats = kernel.supports](const KernelQuery& q) {
+    const BatchNormSizes s = q.sizes->As<BatchNormSizes>();
+    return floats(q) && s.outer * s.inner > 0;
+  };
+  return kernel;
 }
 
 // x [B, C, …], and one number a channel in the operands first … last.
@@ -231,8 +388,15 @@ void DefineBatchNorm(OpSet& ops) {
       })
       .Sizes("BatchNormSizes", FillSizes)
       .Grad(GradBatchNorm)
+      .Fast(BatchKernel(NormVector))
       .Reference("BatchNorm", RunNorm)
+      .AddSample({.inputs = {Floats({2, 2}, {1, 10, 3, 30}), Floats({2}, {1, 2}),
+                             Floats({2}, {0, 1}), Floats({2}, {0, 0}), Floats({2}, {1, 1})},
+                  .attrs = {{"training", true}}})
       .AddSample(Of({6, 3}, true))
+      .AddSample(Of({9, 150}, true))
+      .AddSample(Of({3, 5, 19}, true))
+      .AddSample(Of({2, 3, 2, 3, 4}, true))
       .AddSample(Of({6, 3}, false))
       .AddSample(Of({2, 3, 4, 2}, true))
       .AddSample(Of({2, 3, 4, 2}, false))
@@ -244,6 +408,9 @@ void DefineBatchNormGrad(OpSet& ops) {
   ops.Define("batch_norm_grad")
       .Group("normalisation")
       .Doc("The gradients of batch_norm at x, scale and offset; mean and var are those it used.")
+      .Formula(
+          "dx = scale / sqrt(var + eps) * (dy - mean(dy) - n mean(dy n)) with n = (x - mean) / "
+          "sqrt(var + eps); dscale = sum(dy n); doffset = sum(dy)")
       .In("x", "[B, C] or [B, C, H, W]")
       .In("scale", "[C]")
       .In("mean", "[C]")
@@ -260,7 +427,16 @@ void DefineBatchNormGrad(OpSet& ops) {
       })
       .Sizes("BatchNormSizes", FillSizes)
       .NoGrad("the second derivative of batch_norm is not defined; layer_norm has one")
+      .Fast(BatchKernel(GradVector))
       .Reference("BatchNormGrad", RunGrad)
+      .AddSample(
+          {.inputs = {Uniform({9, 150}, -2, 3), Uniform({150}, 0.5, 2, 2), Uniform({150}, -1, 1, 3),
+                      Uniform({150}, 0.5, 2, 4), Uniform({9, 150}, -1, 1, 5)},
+           .attrs = {{"training", true}}})
+      .AddSample(
+          {.inputs = {Uniform({3, 5, 19}, -2, 3), Uniform({5}, 0.5, 2, 2), Uniform({5}, -1, 1, 3),
+                      Uniform({5}, 0.5, 2, 4), Uniform({3, 5, 19}, -1, 1, 5)},
+           .attrs = {{"training", true}}})
       .AddSample(
           {.inputs = {Uniform({6, 3}, -2, 3), Uniform({3}, 0.5, 2, 2), Uniform({3}, -1, 1, 3),
                       Uniform({3}, 0.5, 2, 4), Uniform({6, 3}, -1, 1, 5)},

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "catamaran/ops/float_math_simd.h"
 #include "catamaran/ops/lanes_simd.h"
 
 namespace catamaran::CATAMARAN_ISA {
@@ -123,8 +124,31 @@ void L2Normalize(const T* x, T* y, int64_t rows, int64_t width, double epsilon) 
 }
 
 template <class T>
-void Affine(const T* x, T* y, int64_t n, T factor, T offset) {
-  ForEach<T>(n, [=](auto e) { Store(y, e.i, e(x) * factor + offset); });
+void L2Columns(const T* x, T* y, int64_t rows, int64_t stride, int64_t n, double epsilon) {
+  constexpr int64_t kTile = 256;
+  const T least = static_cast<T>(epsilon);
+  for (int64_t begin = 0; begin < n; begin += kTile) {
+    const int64_t count = n - begin < kTile ? n - begin : kTile;
+    T sums[kTile] = {};
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* __restrict row = x + r * stride + begin;
+      for (int64_t i = 0; i < count; ++i) sums[i] += row[i] * row[i];
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      const T norm = std::sqrt(sums[i]);
+      sums[i] = norm > least || norm != norm ? norm : least;
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* row = x + r * stride + begin;
+      T* to = y + r * stride + begin;
+      for (int64_t i = 0; i < count; ++i) to[i] = row[i] / sums[i];
+    }
+  }
+}
+
+template <class T>
+void Affine(const T* x, T* y, int64_t n, T mean, T factor, T offset) {
+  ForEach<T>(n, [=](auto e) { Store(y, e.i, (e(x) - mean) * factor + offset); });
 }
 
 template <class T>
@@ -197,17 +221,86 @@ void Add(const T* x, T* sum, int64_t n) {
   ForEach<T>(n, [=](auto e) { Store(sum, e.i, e(sum) + e(x)); });
 }
 
+// d ^ -power of [0, n); three quarters, the usual one, by roots.
+inline void InversePower(const float* d, float* y, int64_t n, float power) {
+  if (power == 0.75f) {
+    for (int64_t i = 0; i < n; ++i) {
+      const float root = std::sqrt(d[i]);
+      y[i] = 1.0f / (root * std::sqrt(root));
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) y[i] = ExpFloat(-power * LogFloat(d[i]));
+  }
+}
+
+// d of one channel: the squares of the channels around it.
+inline void ResponseSums(const float* x, float* d, const ResponseFactors& f, int64_t c, int64_t n) {
+  const int64_t from = c - f.size / 2, first = from < 0 ? 0 : from;
+  const int64_t to = from + f.size, last = to < f.channels ? to : f.channels;
+  for (int64_t i = 0; i < n; ++i) d[i] = 0;
+  for (int64_t k = first; k < last; ++k) {
+    const float* __restrict row = x + k * f.inner;
+    for (int64_t i = 0; i < n; ++i) d[i] += row[i] * row[i];
+  }
+  for (int64_t i = 0; i < n; ++i) d[i] = f.k + f.share * d[i];
+}
+
+void Response(const float* x, float* y, const ResponseFactors& f, int64_t n) {
+  float d[kResponseTile], p[kResponseTile];
+  for (int64_t c = 0; c < f.channels; ++c) {
+    ResponseSums(x, d, f, c, n);
+    InversePower(d, p, n, f.beta);
+    const float* row = x + c * f.inner;
+    float* to = y + c * f.inner;
+    for (int64_t i = 0; i < n; ++i) to[i] = row[i] * p[i];
+  }
+}
+
+void ResponseGrad(const float* x, const float* dy, float* dx, const ResponseFactors& f, int64_t n,
+                  float* buffer) {
+  float d[kResponseTile], sums[kResponseTile];
+  float* powers = buffer;
+  float* terms = buffer + f.channels * kResponseTile;
+  for (int64_t c = 0; c < f.channels; ++c) {
+    const float* row = x + c * f.inner;
+    const float* g = dy + c * f.inner;
+    float* p = powers + c * kResponseTile;
+    float* t = terms + c * kResponseTile;
+    ResponseSums(x, d, f, c, n);
+    InversePower(d, p, n, f.beta);
+    for (int64_t i = 0; i < n; ++i) t[i] = g[i] * row[i] * p[i] / d[i];
+  }
+  const float slope = 2.0f * f.share * f.beta;
+  for (int64_t c = 0; c < f.channels; ++c) {
+    // Those whose window holds this channel.
+    const int64_t to = c + f.size / 2 + 1, last = to < f.channels ? to : f.channels;
+    const int64_t from = to - f.size, first = from < 0 ? 0 : from;
+    for (int64_t i = 0; i < n; ++i) sums[i] = 0;
+    for (int64_t k = first; k < last; ++k) {
+      const float* __restrict t = terms + k * kResponseTile;
+      for (int64_t i = 0; i < n; ++i) sums[i] += t[i];
+    }
+    const float* p = powers + c * kResponseTile;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = c * f.inner + i;
+      dx[at] = dy[at] * p[i] - slope * x[at] * sums[i];
+    }
+  }
+}
+
 template <class T>
 constexpr NormFunctions<T> FunctionsOf() {
-  return {LayerNorm<T>,    LayerNormGrad<T>,  RmsNorm<T>,          RmsNormGrad<T>, L2Normalize<T>,
-          Moments<T>,      Affine<T>,         GradSums<T>,         GradAffine<T>,  ColumnMoments<T>,
-          ColumnAffine<T>, ColumnGradSums<T>, ColumnGradAffine<T>, Add<T>};
+  return {
+      LayerNorm<T>,     LayerNormGrad<T>, RmsNorm<T>,        RmsNormGrad<T>,      L2Normalize<T>,
+      L2Columns<T>,     Moments<T>,       Affine<T>,         GradSums<T>,         GradAffine<T>,
+      ColumnMoments<T>, ColumnAffine<T>,  ColumnGradSums<T>, ColumnGradAffine<T>, Add<T>};
 }
 
 }  // namespace
 
 const NormTable& GetNormTable() {
-  static constexpr NormTable table = {FunctionsOf<float>(), FunctionsOf<double>()};
+  static constexpr NormTable table = {FunctionsOf<float>(), FunctionsOf<double>(), Response,
+                                      ResponseGrad};
   return table;
 }
 

@@ -24,11 +24,13 @@ struct NormFunctions {
                         int64_t width, double epsilon);
   // y = x / max(sqrt(sum(x * x)), epsilon).
   void (*l2_normalize)(const T* x, T* y, int64_t rows, int64_t width, double epsilon);
+  // The same for columns [0, n) of a matrix with that distance between rows.
+  void (*l2_columns)(const T* x, T* y, int64_t rows, int64_t stride, int64_t n, double epsilon);
 
   // Of n elements: their mean, and the sum of squares of what differs from it.
   void (*moments)(const T* x, int64_t n, double* mean, double* squares);
-  // y = x * factor + offset.
-  void (*affine)(const T* x, T* y, int64_t n, T factor, T offset);
+  // y = (x - mean) * factor + offset.
+  void (*affine)(const T* x, T* y, int64_t n, T mean, T factor, T offset);
   // The sums of dy and of dy * (x - mean).
   void (*grad_sums)(const T* x, const T* dy, int64_t n, T mean, double* sum, double* dot);
   // dx = dy * a + (x - mean) * b + c.
@@ -46,10 +48,22 @@ struct NormFunctions {
   void (*add)(const T* x, T* sum, int64_t n);
 };
 
+// The constants of local_response_norm: d = k + share * sum(x * x), y = x / d ^ beta.
+struct ResponseFactors {
+  int64_t channels, inner, size;
+  float share, beta, k;
+};
+
 struct NormTable {
   NormFunctions<float> f32;
   NormFunctions<double> f64;
+  // Positions [0, n) of all channels of one image, n <= kResponseTile.
+  void (*response)(const float* x, float* y, const ResponseFactors& f, int64_t n);
+  // `buffer` has 2 * channels * kResponseTile elements.
+  void (*response_grad)(const float* x, const float* dy, float* dx, const ResponseFactors& f,
+                        int64_t n, float* buffer);
 };
+inline constexpr int64_t kResponseTile = 256;
 
 namespace plain {
 const NormTable& GetNormTable();
