@@ -4,13 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
-
-#include "catamaran/base/thread_pool.h"
-#include "catamaran/ops/broadcast_loop.h"
-#include "catamaran/ops/shape/move.h"
-#include "catamaran/ops/shape/strided_copy.h"
+#include "catamaran/ops/shape/strided_run.h"
 
 namespace catamaran {
 
@@ -35,9 +29,10 @@ bool CheckExpands(InferContext& c, const Type& x, const Type& target) {
   return true;
 }
 
-StridedSizes SizesOf(const Shape& x, const Shape& y) {
+StridedSizes SizesOf(const Op&, const Shape& x, const Shape& y) {
   StridedSizes s{};
   s.rank = y.rank();
+  s.whole = x.num_elements();
   const auto strides = x.RowMajorStrides();
   for (int axis = 0; axis < y.rank(); ++axis) {
     s.dims[axis] = y[axis];
@@ -47,65 +42,15 @@ StridedSizes SizesOf(const Shape& x, const Shape& y) {
   return s;
 }
 
-KernelStatus RunReference(KernelContext& context) {
-  const StridedSizes s = SizesOf(context.in(0).shape(), context.out().shape());
-  DispatchWidth(context.in(0).tensor.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    reference::StridedCopy(context.in(0).data<const T>(), context.out().data<T>(), s);
-  });
-  return KernelStatus::kDone;
-}
-
-// Row by row: each is a copy of a stretch of x, or one element repeated.
-KernelStatus RunRows(KernelContext& context) {
-  const Shape* shape = &context.in(0).shape();
-  const BroadcastLoop loop = MakeBroadcastLoop(context.out().shape(), {&shape, 1});
-  if (loop.total == 0) return KernelStatus::kDone;
-  DispatchWidth(context.in(0).tensor.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const T* x = context.in(0).data<const T>();
-    T* y = context.out().data<T>();
-    const auto rows = [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        int64_t at = 0;
-        loop.OffsetsOf(row, 1, &at);
-        T* to = y + row * loop.inner;
-        if ((loop.scalars & 1) != 0) {
-          std::fill(to, to + loop.inner, x[at]);
-        } else {
-          std::memcpy(to, x + at, static_cast<size_t>(loop.inner) * sizeof(T));
-        }
-      }
-    };
-    if (context.pool == nullptr || context.pool->threads() == 1 || loop.total < 65536) {
-      rows(0, loop.outer);
-    } else {
-      context.pool->ParallelFor(loop.outer, std::max<int64_t>(1, 32768 / loop.inner), rows);
-    }
-  });
-  return KernelStatus::kDone;
-}
-
-void FillSizes(const KernelQuery& query, Words& words) {
-  const StridedSizes s = SizesOf(query.in[0]->shape(), query.out[0]->shape());
-  words << s.rank;
-  for (int64_t dim : s.dims) words << dim;
-  for (int64_t stride : s.strides) words << stride;
-}
-
-Kernel RowsKernel() {
-  Kernel kernel;
-  kernel.name = "rows";
-  kernel.run = RunRows;
-  return kernel;
-}
-
 }  // namespace
 
 void DefineExpand(OpSet& ops) {
-  ops.Define("expand")
-      .Group("shape")
-      .Doc("x repeated along new leading axes, and along axes where its size is 1, up to `shape`.")
+  auto op = ops.Define("expand");
+  op.Group("shape")
+      .Doc(
+          "x repeated along new leading axes, and along axes where its size is 1, up to `shape`: "
+          "what "
+          "NumPy calls broadcast_to.")
       .Formula("x, broadcast to the shape")
       .In("x")
       .RequiredAttr("shape", AttrKind::kInts, "the dimensions of the result")
@@ -113,12 +58,10 @@ void DefineExpand(OpSet& ops) {
         if (!c.WantTensor(0)) return;
         const Type target = Type::Tensor(c.type(0).dtype(), c.op().attr("shape").AsDims());
         if (CheckExpands(c, c.type(0), target)) c.SetResult(target);
-      })
-      .Sizes("StridedSizes", FillSizes)
-      .Reference("StridedCopy", RunReference)
-      .Fast(RowsKernel())
+      });
+  StridedCopyKernels<SizesOf>(op)
       .Grad([](GradContext& c) { c.SetGrad(0, c.SumTo(c.grad(), c.operand(0))); })
-      .AddSample({.inputs = {Uniform({3}, -1, 1)}, .attrs = {{"shape", Attr::Ints({4, 3})}}})
+      .AddSample({.inputs = {Floats({3}, {1, 2, 3})}, .attrs = {{"shape", Attr::Ints({2, 3})}}})
       .AddSample({.inputs = {Uniform({4, 1}, -1, 1)}, .attrs = {{"shape", Attr::Ints({4, 3})}}})
       .AddSample(
           {.inputs = {Uniform({2, 1, 3}, -1, 1)}, .attrs = {{"shape", Attr::Ints({5, 2, 4, 3})}}})
@@ -130,8 +73,8 @@ void DefineExpand(OpSet& ops) {
 void DefineExpandLike(OpSet& ops) {
   OpTraits traits;
   traits.understands_ragged = true;
-  ops.Define("expand_like")
-      .Group("shape")
+  auto op = ops.Define("expand_like");
+  op.Group("shape")
       .Doc(
           "x repeated to the shape of `like`, which may be ragged. Gradients of reductions use it.")
       .Formula("x, broadcast to the shape of `like`")
@@ -142,10 +85,8 @@ void DefineExpandLike(OpSet& ops) {
         if (!c.WantTensor(0) || !c.WantTensor(1)) return;
         const Type target = c.type(1).WithDType(c.type(0).dtype());
         if (CheckExpands(c, c.type(0), target)) c.SetResult(target);
-      })
-      .Sizes("StridedSizes", FillSizes)
-      .Reference("StridedCopy", RunReference)
-      .Fast(RowsKernel())
+      });
+  StridedCopyKernels<SizesOf>(op)
       .Grad([](GradContext& c) {
         if (c.wanted(0)) c.SetGrad(0, c.SumTo(c.grad(), c.operand(0)));
       })

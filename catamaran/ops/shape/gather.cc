@@ -3,7 +3,8 @@
 // gather(x, indices, axis): entries of x along one axis, chosen by indices; and scatter_add, its
 // gradient.
 
-#include "catamaran/ops/kernel_support.h"
+#include "catamaran/ops/shape/index_rows.h"
+#include "catamaran/ops/shape/strided_move.h"
 
 // reference-begin
 namespace catamaran::reference {
@@ -41,15 +42,6 @@ namespace {
 
 using reference::GatherSizes;
 
-template <class I>
-void CheckIndices(const I* indices, int64_t count, int64_t size) {
-  for (int64_t k = 0; k < count; ++k) {
-    if (static_cast<uint64_t>(indices[k]) >= static_cast<uint64_t>(size)) {
-      Fail("index {} at position {} is outside of the axis of {}", indices[k], k, size);
-    }
-  }
-}
-
 // The sizes with the number of indices of this run, which a ragged dimension may change.
 GatherSizes RunSizes(const KernelContext& c) {
   GatherSizes s = c.sizes<GatherSizes>();
@@ -59,39 +51,45 @@ GatherSizes RunSizes(const KernelContext& c) {
 
 KernelStatus RunGather(KernelContext& c) {
   const GatherSizes s = RunSizes(c);
-  DispatchIndex(
-      c.in(1).tensor.dtype,
-      [&]<class I>(I) {
-        const I* indices = c.in(1).data<I>();
-        CheckIndices(indices, s.count, s.size);
-        DispatchAll(c.in(0).tensor.dtype, [&]<class T>(T) {
-          reference::Gather(c.in(0).data<T>(), indices, c.out().data<T>(), s);
-        });
-      },
-      "gather");
+  WithIndices(c.in(1), s.size, [&](const auto* indices) {
+    DispatchWidth(c.in(0).tensor.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      reference::Gather(c.in(0).data<const T>(), indices, c.out().data<T>(), s);
+    });
+  });
+  return KernelStatus::kDone;
+}
+
+KernelStatus RunGatherRows(KernelContext& c) {
+  const GatherSizes s = RunSizes(c);
+  const auto width = static_cast<int64_t>(SizeOf(c.in(0).tensor.dtype));
+  WithIndices(c.in(1), s.size, [&](const auto* indices) {
+    GatherRows({s.outer, s.size, s.inner * width, s.count}, indices, c.in(0).data<const char>(),
+               c.out().data<char>(), c.pool);
+  });
   return KernelStatus::kDone;
 }
 
 KernelStatus RunScatterAdd(KernelContext& c) {
   const GatherSizes s = RunSizes(c);
-  DispatchIndex(
-      c.in(1).tensor.dtype,
-      [&]<class I>(I) {
-        const I* indices = c.in(1).data<I>();
-        CheckIndices(indices, s.count, s.size);
-        DispatchNumber(c.in(0).tensor.dtype, [&]<class T>(T) {
-          reference::ScatterAdd(c.in(0).data<T>(), indices, c.out().data<T>(), s);
-        });
-      },
-      "scatter_add");
+  WithIndices(c.in(1), s.size, [&](const auto* indices) {
+    DispatchNumber(c.in(0).tensor.dtype, [&]<class T>(T) {
+      reference::ScatterAdd(c.in(0).data<const T>(), indices, c.out().data<T>(), s);
+    });
+  });
   return KernelStatus::kDone;
 }
 
-bool WantIndices(InferContext& c, int i) {
-  if (!c.WantTensor(i)) return false;
-  const DType dtype = c.type(i).dtype();
-  if (dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kU64) return true;
-  return c.Fail("indices are i32, i64 or u64, found " + std::string(Name(dtype)));
+KernelStatus RunScatterAddRows(KernelContext& c) {
+  const GatherSizes s = RunSizes(c);
+  WithIndices(c.in(1), s.size, [&](const auto* indices) {
+    ZeroBytes(c.out(), c.pool);
+    DispatchNumber(c.in(0).tensor.dtype, [&]<class T>(T) {
+      AddRows({s.outer, s.size, s.inner, s.count}, indices, c.in(0).data<const T>(),
+              c.out().data<T>(), c.pool);
+    });
+  });
+  return KernelStatus::kDone;
 }
 
 void InferGather(InferContext& c) {
@@ -153,7 +151,8 @@ void DefineGather(OpSet& ops) {
       .Group("shape")
       .Doc(
           "The entries of x along an axis that the indices name, in their order; the axes of the "
-          "indices take the place of that axis. An index outside of the axis is an error.")
+          "indices take the place of that axis. An index counts from the front; one outside of the "
+          "axis, and so a negative one, is an error.")
       .Formula("y[o, k, i] = x[o, indices[k], i]")
       .In("x")
       .In("indices", "integers; may be ragged where axis is 0")
@@ -171,12 +170,20 @@ void DefineGather(OpSet& ops) {
                                    {{"size", x.dim(static_cast<int>(axis))}, {"axis", axis}}));
       })
       .Reference("Gather", RunGather)
+      .Fast(FastKernel("rows", RunGatherRows, nullptr))
+      .TakesHalf()
+      .AddSample({.inputs = {Floats({3, 2}, {1, 2, 3, 4, 5, 6}), Ints({2}, {2, 0})}})
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1), Ints({4}, {4, 0, 0, 2})}})
       .AddSample({.inputs = {Uniform({2, 5, 3}, -1, 1), Ints({2, 2}, {4, 0, 0, 2}, DType::kI32)},
                   .attrs = {{"axis", 1}}})
       .AddSample(
           {.inputs = {Uniform({2, 3}, -1, 1), Ints({}, {2}, DType::kU64)}, .attrs = {{"axis", -1}}})
       .AddSample({.inputs = {RandomInts({5}, 0, 9), Ints({2}, {1, 1})}})
+      .AddSample({.inputs = {RandomInts({50, 3}, 0, 9, DType::kU8), RandomInts({40}, 0, 50)}})
+      .AddSample({.inputs = {Uniform({20, 4}, -1, 1), RandomInts({33}, 0, 20)}})
+      .AddSample(
+          {.inputs = {Uniform({20, 37}, -1, 1), RandomInts({33}, 0, 20)}, .check_gradient = false})
+      .AddSample({.inputs = {Empty({2, 0}), RandomInts({3}, 0, 2)}})
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1), Empty({0}, DType::kI64)}})
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1), Ints({4}, {4, 0, 0, 2})},
                   .ragged_lengths = {{}, {3, 0, 1}}});
@@ -202,6 +209,7 @@ void DefineScatterAdd(OpSet& ops) {
         c.SetGrad(0, c.emit().Emit("gather", {c.grad(), c.operand(1)}, {{"axis", c.attr("axis")}}));
       })
       .Reference("ScatterAdd", RunScatterAdd)
+      .Fast(FastKernel("rows", RunScatterAddRows, nullptr))
       .AddSample(
           {.inputs = {Uniform({4, 3}, -1, 1), Ints({4}, {4, 0, 0, 2})}, .attrs = {{"size", 5}}})
       .AddSample({.inputs = {Uniform({2, 2, 2, 3}, -1, 1), Ints({2, 2}, {1, 1, 1, 0})},

@@ -5,7 +5,10 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "catamaran/ops/op.h"
 
@@ -40,6 +43,41 @@ inline int StorageAxis(const Type& type, int axis) { return type.is_ragged() ? a
 inline int StorageAxisOf(const Op& op, const Type& type) {
   const int64_t given = op.attr("axis").AsInt();
   return StorageAxis(type, static_cast<int>(given < 0 ? given + type.rank() : given));
+}
+
+// The axis that an attribute or list names, negative ones counted from the end; for kernels and
+// gradients, after the type rule has checked it.
+inline int AxisOf(int64_t given, int rank) {
+  return static_cast<int>(given < 0 ? given + rank : given);
+}
+
+// Whether the op may work along this axis: a ragged value has only those behind its ragged one.
+inline bool WantBehindRagged(InferContext& c, const Type& type, int axis) {
+  if (!type.is_ragged() || axis > type.ragged_axis()) return true;
+  return c.Fail("works on a ragged value along axes behind *" + type.ragged_name() +
+                " only, not along axis " + std::to_string(axis));
+}
+
+// A list attribute of axes, each of them once, as axes of a tensor of that type.
+inline bool WantAxes(InferContext& c, const Type& type, std::string_view attr,
+                     std::vector<int>* axes) {
+  for (int64_t given : c.op().attr(attr).AsInts()) {
+    const int axis = AxisOf(given, type.rank());
+    if (axis < 0 || axis >= type.rank()) {
+      return c.Fail(std::string(attr) + " names " + std::to_string(given) +
+                    ", but the tensor has " + std::to_string(type.rank()) + " dimensions");
+    }
+    if (std::find(axes->begin(), axes->end(), axis) != axes->end()) {
+      return c.Fail(std::string(attr) + " names axis " + std::to_string(axis) + " twice");
+    }
+    if (!WantBehindRagged(c, type, axis)) return false;
+    axes->push_back(axis);
+  }
+  return true;
+}
+
+inline std::vector<Dim> DimsOf(const Type& type) {
+  return {type.dims().begin(), type.dims().end()};
 }
 
 }  // namespace catamaran

@@ -4,25 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
-#include "catamaran/ops/op.h"
-
-// reference-begin
-namespace catamaran::reference {
-
-struct ReshapeSizes {
-  int64_t count;
-};
-
-template <class T>
-void Reshape(const T* x, T* y, const ReshapeSizes& s) {
-  if (x == y) return;
-  for (int64_t i = 0; i < s.count; ++i) y[i] = x[i];
-}
-
-}  // namespace catamaran::reference
-// reference-end
+#include "catamaran/ops/shape/alias.h"
 
 namespace catamaran {
 
@@ -75,40 +57,20 @@ void InferReshape(InferContext& c) {
   c.SetResult(Type::Tensor(x.dtype(), std::move(dims), x.ragged_axis()));
 }
 
-// The executor lets the result share the operand's memory; where it does not, this copies.
-KernelStatus RunReshape(KernelContext& context) {
-  const size_t bytes = context.in(0).tensor.num_bytes();
-  if (bytes > 0 && context.in(0).tensor.data != context.out().tensor.data) {
-    std::memcpy(context.out().tensor.data, context.in(0).tensor.data, bytes);
-  }
-  return KernelStatus::kDone;
-}
-
 }  // namespace
 
 void DefineReshape(OpSet& ops) {
-  OpTraits traits;
-  traits.alias_first = true;
-  traits.understands_ragged = true;
-  ops.Define("reshape")
-      .Group("shape")
+  auto op = ops.Define("reshape");
+  AliasOp(op)
       .Doc(
           "The same elements, in the same order, under another shape. One dimension may be -1: it "
           "takes what is left. A ragged value keeps its ragged dimension and what is before it.")
       .Formula("x in row-major order")
       .In("x")
       .RequiredAttr("shape", AttrKind::kInts, "the new dimensions")
-      .Traits(traits)
       .Infer(InferReshape)
-      .Sizes("ReshapeSizes",
-             [](const KernelQuery& query, Words& words) { words << query.in[0]->size(); })
-      .Reference("Reshape", RunReshape)
-      .Grad([](GradContext& c) {
-        const auto dims = c.op().operand(0)->type.dims();
-        c.SetGrad(0, c.emit().Emit("reshape", {c.grad()},
-                                   {{"shape", Attr::Dims({dims.begin(), dims.end()})}}));
-      })
-      .AddSample({.inputs = {Uniform({4, 3}, -1, 1)}, .attrs = {{"shape", Attr::Ints({2, 6})}}})
+      .AddSample({.inputs = {Floats({2, 3}, {1, 2, 3, 4, 5, 6})},
+                  .attrs = {{"shape", Attr::Ints({3, 2})}}})
       .AddSample({.inputs = {Uniform({4, 3}, -1, 1)}, .attrs = {{"shape", Attr::Ints({-1})}}})
       .AddSample({.inputs = {Uniform({1, 1}, -1, 1)}, .attrs = {{"shape", Attr::Ints({})}}})
       .AddSample({.inputs = {RandomInts({6}, 0, 9)}, .attrs = {{"shape", Attr::Ints({3, -1})}}})

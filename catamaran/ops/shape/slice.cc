@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "catamaran/ops/shape/move.h"
+#include "catamaran/ops/shape/strided_move.h"
 
 // reference-begin
 namespace catamaran::reference {
@@ -163,20 +162,14 @@ KernelStatus RunCopies(KernelContext& context) {
   const Shape& part = place ? x.shape() : y.shape();
   const SliceSizes s = SizesOf(*context.op, whole, part);
   const int64_t begin = BeginOf(context, whole, part, place ? 2 : 1);
-  const auto element = static_cast<int64_t>(SizeOf(x.tensor.dtype));
-  const int64_t length = s.length * element, width = s.width * element;
-  const int64_t offset = begin * s.inner * element;
-  if (place && y.tensor.num_bytes() > 0) std::memset(y.tensor.data, 0, y.tensor.num_bytes());
-  if (width == 0) return KernelStatus::kDone;
-  for (int64_t o = 0; o < s.outer; ++o) {
-    if constexpr (place) {
-      std::memcpy(y.data<char>() + o * length + offset, x.data<const char>() + o * width,
-                  static_cast<size_t>(width));
-    } else {
-      std::memcpy(y.data<char>() + o * width, x.data<const char>() + o * length + offset,
-                  static_cast<size_t>(width));
-    }
-  }
+  const size_t element = SizeOf(x.tensor.dtype);
+  const int64_t offset = begin * s.inner * static_cast<int64_t>(element);
+  if (place) ZeroBytes(y, context.pool);
+  StridedMove move;
+  move.Axis(s.outer, place ? s.width : s.length, place ? s.length : s.width);
+  move.Axis(s.width, 1, 1);
+  Move(move, element, x.data<const char>() + (place ? 0 : offset),
+       y.data<char>() + (place ? offset : 0), MovesOf(context), context.pool);
   return KernelStatus::kDone;
 }
 
@@ -186,13 +179,6 @@ void FillSizes(const KernelQuery& query, Words& words) {
   const Shape& y = query.out[0]->shape();
   const SliceSizes s = SizesOf(*query.op, place ? y : x, place ? x : y);
   words << s.outer << s.length << s.width << s.inner;
-}
-
-Kernel Copies(KernelFn run) {
-  Kernel kernel;
-  kernel.name = "copies";
-  kernel.run = run;
-  return kernel;
 }
 
 void GradOfSlice(GradContext& c) {
@@ -236,7 +222,8 @@ void DefineSlice(OpSet& ops) {
       .Group("shape")
       .Doc(
           "The entries [begin, end) of one axis, or the `size` entries from `at` on. Negative "
-          "numbers count from the end. A start outside the axis is an error when it runs.")
+          "numbers count from the end. A start outside the axis is an error when it runs. "
+          "strided_slice has steps, and several axes.")
       .Formula("x[…, begin:end, …]")
       .In("x")
       .OptionalIn("at", "where to begin, i64, when that is not known before")
@@ -248,8 +235,11 @@ void DefineSlice(OpSet& ops) {
       .Infer(InferSlice)
       .Sizes("SliceSizes", FillSizes<false>)
       .Reference("Slice", RunReference<false>)
-      .Fast(Copies(RunCopies<false>))
+      .Fast(MoveKernel("copies", RunCopies<false>))
+      .TakesHalf()
       .Grad(GradOfSlice)
+      .AddSample(
+          {.inputs = {Floats({4}, {1, 2, 3, 4}), Tensor()}, .attrs = {{"begin", 1}, {"end", 3}}})
       .AddSample(
           {.inputs = {Uniform({4, 3}, -1, 1), Tensor()}, .attrs = {{"begin", 1}, {"end", 3}}})
       .AddSample(
@@ -286,7 +276,8 @@ void DefinePlace(OpSet& ops) {
       .Infer(InferPlace)
       .Sizes("SliceSizes", FillSizes<true>)
       .Reference("Place", RunReference<true>)
-      .Fast(Copies(RunCopies<true>))
+      .Fast(MoveKernel("copies", RunCopies<true>))
+      .TakesHalf()
       .Grad(GradOfPlace)
       .AddSample({.inputs = {Uniform({2, 3}, -1, 1), Uniform({4, 3}, -1, 1), Tensor()},
                   .attrs = {{"begin", 1}}})

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 
-#include "catamaran/base/thread_pool.h"
-#include "catamaran/ops/shape/move.h"
-#include "catamaran/ops/shape/strided_copy.h"
+#include "catamaran/ops/shape/strided_run.h"
 
 namespace catamaran {
 
@@ -47,7 +45,7 @@ void InferTranspose(InferContext& c) {
   c.SetResult(Type::Tensor(x.dtype(), std::move(dims)));
 }
 
-StridedSizes SizesOf(const Op& op, const Shape& x) {
+StridedSizes SizesOf(const Op& op, const Shape& x, const Shape&) {
   const std::vector<int> perm = PermOf(op, x.rank());
   const auto strides = x.RowMajorStrides();
   StridedSizes s{};
@@ -56,65 +54,8 @@ StridedSizes SizesOf(const Op& op, const Shape& x) {
     s.dims[axis] = x[perm[axis]];
     s.strides[axis] = strides[perm[axis]];
   }
+  s.whole = x.num_elements();
   return s;
-}
-
-KernelStatus RunReference(KernelContext& context) {
-  const StridedSizes s = SizesOf(*context.op, context.in(0).shape());
-  DispatchWidth(context.in(0).tensor.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    reference::StridedCopy(context.in(0).data<const T>(), context.out().data<T>(), s);
-  });
-  return KernelStatus::kDone;
-}
-
-// The last two axes change places; those before stay.
-bool SwapsLastTwo(const Op& op, int rank) {
-  const std::vector<int> perm = PermOf(op, rank);
-  if (rank < 2 || perm[rank - 1] != rank - 2 || perm[rank - 2] != rank - 1) return false;
-  for (int axis = 0; axis < rank - 2; ++axis) {
-    if (perm[axis] != axis) return false;
-  }
-  return true;
-}
-
-// In square tiles, so that both sides stay in the cache.
-template <class T>
-void TransposeMatrices(const T* x, T* y, int64_t batch, int64_t rows, int64_t columns,
-                       ThreadPool* pool) {
-  constexpr int64_t kTile = 16;
-  const int64_t bands = (columns + kTile - 1) / kTile;
-  const auto band = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const T* from = x + i / bands * rows * columns;
-      T* to = y + i / bands * rows * columns;
-      const int64_t c0 = i % bands * kTile, c1 = std::min(columns, c0 + kTile);
-      for (int64_t r0 = 0; r0 < rows; r0 += kTile) {
-        const int64_t r1 = std::min(rows, r0 + kTile);
-        for (int64_t c = c0; c < c1; ++c) {
-          for (int64_t r = r0; r < r1; ++r) to[c * rows + r] = from[r * columns + c];
-        }
-      }
-    }
-  };
-  const int64_t count = batch * bands;
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, rows * kTile));
-  if (pool == nullptr || pool->threads() == 1 || count < 2 * grain) {
-    band(0, count);
-  } else {
-    pool->ParallelFor(count, grain, band);
-  }
-}
-
-KernelStatus RunTiled(KernelContext& context) {
-  const Shape& x = context.in(0).shape();
-  if (x.num_elements() == 0) return KernelStatus::kDone;
-  DispatchWidth(context.in(0).tensor.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    TransposeMatrices(context.in(0).data<const T>(), context.out().data<T>(),
-                      Product(x, 0, x.rank() - 2), x[x.rank() - 2], x[x.rank() - 1], context.pool);
-  });
-  return KernelStatus::kDone;
 }
 
 void GradOfTranspose(GradContext& c) {
@@ -128,36 +69,35 @@ void GradOfTranspose(GradContext& c) {
 }  // namespace
 
 void DefineTranspose(OpSet& ops) {
-  Kernel tiled;
-  tiled.name = "tiled";
-  tiled.supports = [](const KernelQuery& query) {
-    return SwapsLastTwo(*query.op, query.in[0]->shape().rank());
-  };
-  tiled.run = RunTiled;
-  ops.Define("transpose")
-      .Group("shape")
+  auto op = ops.Define("transpose");
+  op.Group("shape")
       .Doc("Axis i of the result is axis perm[i] of x; without perm the axes are reversed.")
       .Formula("y[i_0, …] = x[…] with i_k at axis perm[k]")
       .In("x")
       .OptionalAttr("perm", AttrKind::kInts, "the axes of x in their new order")
-      .Infer(InferTranspose)
-      .Sizes("StridedSizes",
-             [](const KernelQuery& query, Words& words) {
-               const StridedSizes s = SizesOf(*query.op, query.in[0]->shape());
-               words << s.rank;
-               for (int64_t dim : s.dims) words << dim;
-               for (int64_t stride : s.strides) words << stride;
-             })
-      .Reference("StridedCopy", RunReference)
-      .Fast(tiled)
+      .Infer(InferTranspose);
+  StridedCopyKernels<SizesOf>(op)
       .Grad(GradOfTranspose)
-      .AddSample({.inputs = {Uniform({4, 3}, -1, 1)}})
+      .AddSample({.inputs = {Floats({2, 3}, {1, 2, 3, 4, 5, 6})}})
       .AddSample(
           {.inputs = {Uniform({2, 3, 4}, -1, 1)}, .attrs = {{"perm", Attr::Ints({2, 0, 1})}}})
       .AddSample({.inputs = {Uniform({2, 37, 21}, -1, 1)},
                   .attrs = {{"perm", Attr::Ints({0, -1, -2})}},
                   .check_gradient = false})
       .AddSample({.inputs = {RandomInts({3, 2}, 0, 9, DType::kI8)}})
+      .AddSample({.inputs = {RandomInts({75, 133}, -99, 99, DType::kI8)}})
+      .AddSample({.inputs = {RandomInts({37, 141}, -99, 99)}})
+      .AddSample({.inputs = {Uniform({150, 39}, -1, 1)}, .check_gradient = false})
+      .AddSample({.inputs = {Uniform({2, 70, 3}, -1, 1)},
+                  .attrs = {{"perm", Attr::Ints({0, 2, 1})}},
+                  .check_gradient = false})
+      .AddSample(
+          {.inputs = {Uniform({3, 4, 5, 6}, -1, 1)}, .attrs = {{"perm", Attr::Ints({3, 1, 2, 0})}}})
+      .AddSample({.inputs = {Uniform({9, 7, 4}, -1, 1)},
+                  .attrs = {{"perm", Attr::Ints({1, 0, 2})}},
+                  .note = "short stretches stay together"})
+      .AddSample(
+          {.inputs = {Uniform({9, 7, 3}, -1, 1)}, .attrs = {{"perm", Attr::Ints({1, 0, 2})}}})
       .AddSample({.inputs = {Uniform({}, -1, 1)}})
       .AddSample({.inputs = {Empty({0, 3})}});
 }

@@ -1,0 +1,51 @@
+// ops/shape/indices.h
+//
+// What the ops that take indices share. An index is i32, i64 or u64 and counts from the front: a
+// negative one is outside, as any other that does not name an entry, and an error when it runs,
+// before anything is written.
+
+#pragma once
+
+#include "catamaran/ops/kernel_support.h"
+#include "catamaran/ops/shape/move.h"
+
+namespace catamaran {
+
+inline bool WantIndices(InferContext& c, int i) {
+  if (!c.WantTensor(i)) return false;
+  const DType dtype = c.type(i).dtype();
+  if (dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kU64) return true;
+  return c.Fail("indices are i32, i64 or u64, found " + std::string(Name(dtype)));
+}
+
+template <class I>
+void CheckIndices(const I* indices, int64_t count, int64_t size) {
+  uint64_t largest = 0;  // negative ones are the largest of all
+  for (int64_t k = 0; k < count; ++k) {
+    largest = std::max(largest, static_cast<uint64_t>(static_cast<int64_t>(indices[k])));
+  }
+  if (count == 0 || largest < static_cast<uint64_t>(size)) return;
+  for (int64_t k = 0; k < count; ++k) {
+    if (static_cast<uint64_t>(static_cast<int64_t>(indices[k])) >= static_cast<uint64_t>(size)) {
+      Fail("index {} at position {} is outside of the axis of {}", indices[k], k, size);
+    }
+  }
+}
+
+// Calls f(pointer) with the indices in their own type, after checking them against the axis.
+template <class F>
+void WithIndices(const Slot& indices, int64_t size, F&& f) {
+  DispatchIndex(
+      indices.tensor.dtype,
+      [&]<class I>(I) {
+        const I* list = indices.data<const I>();
+        CheckIndices(list, indices.size(), size);
+        f(list);
+      },
+      "indices");
+}
+
+// The attribute `axis` of the op, counted in a tensor of that rank; it was checked before.
+inline int IndexedAxis(const Op& op, int rank) { return AxisOf(op.attr("axis").AsInt(), rank); }
+
+}  // namespace catamaran

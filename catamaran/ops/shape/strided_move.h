@@ -1,0 +1,53 @@
+// ops/shape/strided_move.h
+//
+// Moving elements: for every index, one element goes from a place in x to a place in y, both
+// given by a stride for each axis. Almost every op of this folder is one or a few such moves.
+
+#pragma once
+
+#include <memory>
+
+#include "catamaran/ops/kernel_support.h"
+#include "catamaran/ops/shape/strided_move_simd.h"
+
+namespace catamaran {
+
+struct StridedMove {
+  static constexpr int kMaxAxes = 16;
+  int rank = 0;
+  int64_t dims[kMaxAxes] = {};
+  int64_t from[kMaxAxes] = {};  // strides in elements; 0 repeats, negative goes backwards
+  int64_t to[kMaxAxes] = {};    // never 0 where the dimension is more than 1
+
+  void Axis(int64_t dim, int64_t from_stride, int64_t to_stride) {
+    dims[rank] = dim;
+    from[rank] = from_stride;
+    to[rank++] = to_stride;
+  }
+};
+
+// Carries the elements, of `width` bytes each, from x to y, which do not overlap. Splits large
+// moves over the pool.
+void Move(const StridedMove& move, size_t width, const void* x, void* y, const MoveKernels& kernels,
+          ThreadPool* pool);
+
+const MoveKernels& FindMoveKernels(Isa isa);
+
+struct PreparedMoves : Prepared {
+  const MoveKernels* kernels = nullptr;
+};
+
+// A kernel that finds its MoveKernels with MovesOf.
+Kernel MoveKernel(std::string name, KernelFn run);
+
+inline const MoveKernels& MovesOf(const KernelContext& c) {
+  return *static_cast<const PreparedMoves*>(c.prepared)->kernels;
+}
+
+// Zeros, of all of a slot.
+void ZeroBytes(const Slot& slot, ThreadPool* pool);
+
+// All bytes of x to y, which is as large.
+void CopyBytes(const Slot& x, const Slot& y, ThreadPool* pool);
+
+}  // namespace catamaran
