@@ -284,7 +284,9 @@ std::string OpArgText(const ArgSpec& arg) {
       text = "a value";
       break;
     case ArgKind::kOptional:
-      text = "a value; may be left out";
+      text = arg.default_value.empty()
+                 ? "a value; may be left out"
+                 : fmt::format("a value; {} unless given", arg.default_value.ToString());
       break;
     case ArgKind::kVariadic:
       text = "any number of values";

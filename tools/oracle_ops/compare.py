@@ -53,7 +53,8 @@ class OpOutcome:
     samples: int = 0
     randoms: int = 0
     gradients: int = 0
-    refused: int = 0    # calls that the other side cannot make
+    refused: int = 0    # calls that the other side cannot make, and
+    reasons: set = field(default_factory=set)  # what it said
     worst: dict = field(default_factory=dict)  # by dtype: of the results, of the gradients
     differences: list = field(default_factory=list)
 
@@ -126,9 +127,11 @@ def compare_call(engine, request, floats, spec, result, kind):
             tensor.requires_grad_(True)
     attrs = {name: plain(value) for name, value in request["attrs"].items()}
     try:
-        theirs = ORACLES[request["op"]](Call(spec["args"], inputs, lengths, attrs, request["op"]))
-    except NotImplementedError:
+        theirs = ORACLES[request["op"]](Call(spec["operands"], inputs, lengths, attrs, request["op"]))
+    except (NotImplementedError, RuntimeError, IndexError, ValueError) as error:
         result.refused += 1
+        if not isinstance(error, NotImplementedError):
+            result.reasons.add(str(error).splitlines()[0][:120])
         return
     if not isinstance(theirs, (list, tuple)):
         theirs = [theirs]

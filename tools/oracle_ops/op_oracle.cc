@@ -1,7 +1,7 @@
 // op_oracle: runs single ops for tools/oracle, which compares them with other systems. It answers
 // lines of JSON:
 //
-//   {"list": true}     every op that can be run alone: {"name", "group", "args"}
+//   {"list": true}     every op that can be run alone: {"name", "group", "operands"}
 //   {"samples": OP}    the samples of an op, as requests
 //   {"op": OP, "inputs": [VALUE or null], "attrs": {NAME: ATTR}, "num_results", "floats": "f64"}
 //                      {"outputs": [VALUE], "arriving": [VALUE], "gradients": [VALUE or null]}
@@ -110,9 +110,11 @@ Json List(const OpSet& ops) {
   Json list = Json::array();
   for (const OpDef* def : ops.All()) {
     if (!CanRun(*def)) continue;
-    Json args = Json::array();
-    for (const ArgSpec& arg : def->args) args.push_back(arg.name);
-    list.push_back({{"name", def->name}, {"group", def->group}, {"args", args}});
+    Json operands = Json::array();
+    for (const ArgSpec& arg : def->args) {
+      if (arg.kind != ArgKind::kAttr) operands.push_back(arg.name);
+    }
+    list.push_back({{"name", def->name}, {"group", def->group}, {"operands", operands}});
   }
   return list;
 }

@@ -40,13 +40,12 @@ def without(reason, *names):
 class Call:
     """One call of an op: its operands and attributes."""
 
-    def __init__(self, args, inputs, lengths, attrs, op):
+    def __init__(self, operands, inputs, lengths, attrs, op):
         self.op = op
         self.inputs = inputs
         self.attrs = attrs
         self.by_name = dict(attrs)
         self.lengths_by_name = {}
-        operands = [a for a in args if a not in attrs]
         for k, name in enumerate(operands):
             self.by_name[name] = inputs[k] if k < len(inputs) else None
             self.lengths_by_name[name] = lengths[k] if k < len(lengths) else None

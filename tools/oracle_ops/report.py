@@ -17,6 +17,8 @@ def text(outcome):
         lines += op.differences[:5]
         if len(op.differences) > 5:
             lines.append(f"{op.name}: {len(op.differences) - 5} more")
+    for op in outcome.ops:
+        lines += [f"{op.name}: the other side refuses some: {reason}" for reason in op.reasons]
     calls = sum(o.samples + o.randoms for o in outcome.ops)
     lines.append(f"{len(outcome.ops)} ops compared in {calls} calls each in f64 and f32, "
                  f"{len(outcome.differences)} differences; "
@@ -35,10 +37,10 @@ def markdown(outcome, options):
         f"{numpy.__version__}: {len(outcome.ops)} ops in {calls} calls (each in f64 and f32, samples "
         f"and random inputs of the same shapes), {len(outcome.differences)} differences. An error is "
         "the largest difference in a call, relative to the largest result or 1.", "",
-        "| op | samples | random | f64 | f32 | gradient f64 | gradient f32 |",
-        "| --- | --- | --- | --- | --- | --- | --- |"]
+        "| op | samples | random | refused there | f64 | f32 | gradient f64 | gradient f32 |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for op in sorted(outcome.ops, key=lambda o: (o.group, o.name)):
-        lines.append(f"| {op.name} | {op.samples} | {op.randoms} | "
+        lines.append(f"| {op.name} | {op.samples} | {op.randoms} | {op.refused or ''} | "
                      + " | ".join(worst(op, floats, kind) for kind in ("result", "gradient")
                                   for floats in ("f64", "f32")) + " |")
     if outcome.differences:
