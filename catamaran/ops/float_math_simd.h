@@ -13,6 +13,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "catamaran/ops/double_math_simd.h"
+
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
@@ -52,6 +54,28 @@ inline float ExpFloat(float x) {
   const float scale2 = FromBits(static_cast<uint32_t>(k - half + 127) << 23);
   const float y = p * scale1 * scale2;
   return x != x ? x : y;
+}
+
+// 2^n (e^r - 1) + (2^n - 1): nothing is lost where x is small.
+inline float Expm1Float(float x) {
+  float c = x > 80.0f ? 80.0f : x;
+  c = c < -20.0f ? -20.0f : c;
+  const float shifted = c * 1.44269504f + 12582912.0f;
+  const float n = shifted - 12582912.0f;
+  float r = c - n * 0.693145752f;
+  r = r - n * 1.42860677e-6f;
+  float p = 0.0001984127f;  // 1 / 7!
+  p = p * r + 0.00138888889f;
+  p = p * r + 0.00833333333f;
+  p = p * r + 0.0416666667f;
+  p = p * r + 0.166666667f;
+  p = p * r + 0.5f;
+  p = p * (r * r) + r;
+  const uint32_t k = ToBits(shifted) - 0x4B400000u;
+  const float scale = FromBits((k + 127) << 23);
+  const float near = p * scale + (scale - 1.0f);
+  const float y = x > 80.0f ? ExpFloat(x) : near;
+  return x == 0.0f || x != x ? x : y;  // -0 stays
 }
 
 // x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m from a polynomial in m - 1.
@@ -135,6 +159,45 @@ inline float ErfFloat(float x) {
   q = q * t + 5.364941265f;
   const float large = CopySign(1.0f - ExpFloat(-q), x);
   return a < 1.0f || x != x ? small : large;
+}
+
+// sin(x + shift pi / 2) up to kDoubleAngle. The angle is reduced in double, where nothing cancels.
+template <uint32_t shift>
+inline float SinShiftedFloat(float x) {
+  const double wide = static_cast<double>(x);
+  const double n = (wide * 0.6366197723675814 + kRound64) - kRound64;
+  const float r = static_cast<float>((wide - n * 1.5707963267341256) - n * 6.077100506506192e-11);
+  const uint32_t quadrant = ToBits(static_cast<float>(n) + 12582912.0f) + shift;
+  const float z = r * r;
+  float s = 2.75573192e-6f;
+  s = s * z - 0.000198412698f;
+  s = s * z + 0.00833333333f;
+  s = s * z - 0.166666667f;
+  s = s * z * r + r;
+  float c = -2.75573192e-7f;
+  c = c * z + 2.48015873e-5f;
+  c = c * z - 0.00138888889f;
+  c = c * z + 0.0416666667f;
+  c = c * (z * z) - 0.5f * z + 1.0f;
+  const float y = quadrant & 1 ? c : s;
+  const float signed_y = quadrant & 2 ? -y : y;
+  return shift == 0 && x == 0.0f ? x : signed_y;  // -0 stays
+}
+
+// exp(b log |a|) in double, then the corners that pow of the standard library has.
+inline float PowFloat(float a, float b) {
+  const double wide_a = static_cast<double>(a), wide_b = static_cast<double>(b);
+  const double magnitude = __builtin_fabs(wide_a);
+  double y = ExpDouble(wide_b * LogDouble(magnitude));
+  const double whole = __builtin_floor(wide_b), half = __builtin_floor(wide_b * 0.5);
+  const bool integer = whole == wide_b;
+  const bool odd = integer & (half + half != wide_b);
+  const bool negative = ToBits64(wide_a) >> 63;
+  y = negative & odd ? -y : y;
+  y = (wide_a < 0.0) & !integer & (magnitude != __builtin_inf()) ? __builtin_nan("") : y;
+  const bool one =
+      (b == 0.0f) | (a == 1.0f) | ((a == -1.0f) & (__builtin_fabs(wide_b) == __builtin_inf()));
+  return one ? 1.0f : static_cast<float>(y);
 }
 
 }  // namespace

@@ -21,23 +21,57 @@ double UlpError(float got, double wanted) {
   return std::fabs(double(got) - wanted) / (double(next) - std::fabs(double(rounded)));
 }
 
+double UlpError64(double got, long double wanted) {
+  const auto rounded = static_cast<double>(wanted);
+  if (std::isnan(rounded)) return std::isnan(got) ? 0 : INFINITY;
+  if (std::isinf(rounded) || !std::isfinite(got)) return rounded == got ? 0 : INFINITY;
+  const double next = std::nextafter(std::fabs(rounded), INFINITY);
+  const long double unit = static_cast<long double>(next) - std::fabs(rounded);
+  return static_cast<double>(std::fabs(got - wanted) / unit);
+}
+
+// Numbers over the whole range of T: patterns of bits, odd ones too, and corners.
+template <class T>
+std::vector<T> Everywhere() {
+  std::vector<T> x;
+  const auto add = [&](uint64_t bits) {
+    T value;
+    std::memcpy(&value, &bits, sizeof(T));
+    x.push_back(value);
+  };
+  if (sizeof(T) == 4) {
+    for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4099) add(bits);
+  } else {
+    for (uint64_t i = 0; i < 400000; ++i) add(i * 46116860184273ull);
+  }
+  // Where functions bend and results are of ordinary size.
+  for (int i = -100000; i < 100000; ++i) x.push_back(static_cast<T>(i) * static_cast<T>(0.00037));
+  for (double corner : {0.0, -0.0, double(INFINITY), -double(INFINITY), double(NAN), 1e-40, -1e-40,
+                        88.7, -103.9, 709.7, -744.9, 3.14159265358979, 1.5707963267949, 1e5, 1e7}) {
+    x.push_back(static_cast<T>(corner));
+  }
+  return x;
+}
+
 double WorstError(Isa isa, ScalarKind kind, double (*truth)(double)) {
   const VectorFn run = FindVector(isa, kind, VectorType::kF32, 0);
-  std::vector<float> x, y;
-  for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4099) {  // also odd patterns
-    const auto word = static_cast<uint32_t>(bits);
-    float value;
-    std::memcpy(&value, &word, 4);
-    x.push_back(value);
-  }
-  for (float corner : {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-40f, -1e-40f, 88.7f, -103.9f}) {
-    x.push_back(corner);
-  }
-  y.resize(x.size());
+  const std::vector<float> x = Everywhere<float>();
+  std::vector<float> y(x.size());
   const void* in[] = {x.data()};
   run(in, y.data(), static_cast<int64_t>(x.size()));
   double worst = 0;
   for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, UlpError(y[i], truth(x[i])));
+  return worst;
+}
+
+double WorstError64(Isa isa, ScalarKind kind, long double (*truth)(long double)) {
+  const VectorFn run = FindVector(isa, kind, VectorType::kF64, 0);
+  const std::vector<double> x = Everywhere<double>();
+  std::vector<double> y(x.size());
+  const void* in[] = {x.data()};
+  run(in, y.data(), static_cast<int64_t>(x.size()));
+  double worst = 0;
+  for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, UlpError64(y[i], truth(x[i])));
   return worst;
 }
 
@@ -46,13 +80,65 @@ TEST(FloatMath, IsWithinFourUnitsInTheLastPlaceOverAllFloats) {
     const auto level = static_cast<Isa>(isa);
     SCOPED_TRACE(IsaName(level));
     EXPECT_LT(WorstError(level, ScalarKind::kExp, [](double x) { return std::exp(x); }), 2);
+    EXPECT_LT(WorstError(level, ScalarKind::kExpm1, [](double x) { return std::expm1(x); }), 3);
     EXPECT_LT(WorstError(level, ScalarKind::kLog, [](double x) { return std::log(x); }), 2);
     EXPECT_LT(WorstError(level, ScalarKind::kLog1p, [](double x) { return std::log1p(x); }), 4);
     EXPECT_LT(WorstError(level, ScalarKind::kTanh, [](double x) { return std::tanh(x); }), 2);
     EXPECT_LT(WorstError(level, ScalarKind::kErf, [](double x) { return std::erf(x); }), 3);
+    EXPECT_LT(WorstError(level, ScalarKind::kSin, [](double x) { return std::sin(x); }), 2);
+    EXPECT_LT(WorstError(level, ScalarKind::kCos, [](double x) { return std::cos(x); }), 2);
     EXPECT_LT(
         WorstError(level, ScalarKind::kSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }),
         4);
+  }
+}
+
+TEST(FloatMath, IsWithinFourUnitsInTheLastPlaceInDoubleToo) {
+  for (int isa = 0; isa <= static_cast<int>(DetectIsa()); ++isa) {
+    const auto level = static_cast<Isa>(isa);
+    SCOPED_TRACE(IsaName(level));
+    using Wide = long double;
+    EXPECT_LT(WorstError64(level, ScalarKind::kExp, [](Wide x) { return std::exp(x); }), 2);
+    EXPECT_LT(WorstError64(level, ScalarKind::kExpm1, [](Wide x) { return std::expm1(x); }), 3);
+    EXPECT_LT(WorstError64(level, ScalarKind::kLog, [](Wide x) { return std::log(x); }), 2);
+    EXPECT_LT(WorstError64(level, ScalarKind::kLog1p, [](Wide x) { return std::log1p(x); }), 4);
+    EXPECT_LT(WorstError64(level, ScalarKind::kTanh, [](Wide x) { return std::tanh(x); }), 4);
+    EXPECT_LT(WorstError64(level, ScalarKind::kSin, [](Wide x) { return std::sin(x); }), 3);
+    EXPECT_LT(WorstError64(level, ScalarKind::kCos, [](Wide x) { return std::cos(x); }), 3);
+    EXPECT_LT(
+        WorstError64(level, ScalarKind::kSigmoid, [](Wide x) { return 1 / (1 + std::exp(-x)); }),
+        4);
+  }
+}
+
+TEST(FloatMath, PowersAreWithinTwoUnitsAndHaveTheCornersOfTheStandardLibrary) {
+  std::vector<float> a, b;
+  const float corners[] = {0.0f,      -0.0f, 1,        -1,       2,     -2,     0.5f,
+                           -0.5f,     3,     -3,       1e-40f,   1e38f, -1e38f, INFINITY,
+                           -INFINITY, NAN,   16777216, 16777218, -5,    1.5f,   7.25f};
+  for (float x : corners) {
+    for (float y : corners) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  }
+  for (int i = 1; i < 400; ++i) {
+    for (int k = -200; k < 200; ++k) {
+      a.push_back(0.013f * static_cast<float>(i * i));
+      b.push_back(0.17f * static_cast<float>(k));
+    }
+  }
+  std::vector<float> y(a.size());
+  const void* in[] = {a.data(), b.data()};
+  for (int isa = 0; isa <= static_cast<int>(DetectIsa()); ++isa) {
+    FindVector(static_cast<Isa>(isa), ScalarKind::kPow, VectorType::kF32, 0)(
+        in, y.data(), static_cast<int64_t>(y.size()));
+    for (size_t i = 0; i < y.size(); ++i) {
+      const double wanted = std::pow(double(a[i]), double(b[i]));
+      ASSERT_LT(UlpError(y[i], wanted), 2) << a[i] << " to the power of " << b[i] << " is " << y[i];
+      if (std::isnan(y[i])) continue;
+      ASSERT_EQ(std::signbit(y[i]), std::signbit(wanted)) << a[i] << " " << b[i];
+    }
   }
 }
 
@@ -60,7 +146,8 @@ TEST(FloatMath, GivesTheSameBitsForEveryInstructionSetAndEverySplit) {
   std::vector<float> x(1000), whole(1000), parts(1000);
   for (size_t i = 0; i < x.size(); ++i) x[i] = 0.02f * static_cast<float>(i) - 9.7f;
   for (ScalarKind kind : {ScalarKind::kExp, ScalarKind::kLog, ScalarKind::kTanh, ScalarKind::kErf,
-                          ScalarKind::kSigmoid, ScalarKind::kLog1p}) {
+                          ScalarKind::kSigmoid, ScalarKind::kLog1p, ScalarKind::kExpm1,
+                          ScalarKind::kSin, ScalarKind::kCos}) {
     const void* in[] = {x.data()};
     FindVector(Isa::kPlain, kind, VectorType::kF32, 0)(in, whole.data(), 1000);
     for (int isa = 0; isa <= static_cast<int>(DetectIsa()); ++isa) {

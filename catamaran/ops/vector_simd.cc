@@ -97,21 +97,20 @@ struct MaxOp {
     static float Do(float x) { return of_float; }     \
     static double Do(double x) { return of_double; }  \
   };
-CATAMARAN_FUNCTION(ExpOp, ExpFloat(x), __builtin_exp(x))
-CATAMARAN_FUNCTION(LogOp, LogFloat(x), __builtin_log(x))
-CATAMARAN_FUNCTION(Log1pOp, Log1pFloat(x), __builtin_log1p(x))
+CATAMARAN_FUNCTION(ExpOp, ExpFloat(x), ExpDouble(x))
+CATAMARAN_FUNCTION(LogOp, LogFloat(x), LogDouble(x))
+CATAMARAN_FUNCTION(Log1pOp, Log1pFloat(x), Log1pDouble(x))
 CATAMARAN_FUNCTION(SqrtOp, __builtin_sqrtf(x), __builtin_sqrt(x))
 CATAMARAN_FUNCTION(RsqrtOp, 1.0f / __builtin_sqrtf(x), 1.0 / __builtin_sqrt(x))
-CATAMARAN_FUNCTION(TanhOp, TanhFloat(x), __builtin_tanh(x))
+CATAMARAN_FUNCTION(TanhOp, TanhFloat(x), TanhDouble(x))
 CATAMARAN_FUNCTION(ErfOp, ErfFloat(x), __builtin_erf(x))
-CATAMARAN_FUNCTION(SinOp, __builtin_sinf(x), __builtin_sin(x))
-CATAMARAN_FUNCTION(CosOp, __builtin_cosf(x), __builtin_cos(x))
 CATAMARAN_FUNCTION(FloorOp, __builtin_floorf(x), __builtin_floor(x))
 CATAMARAN_FUNCTION(CeilOp, __builtin_ceilf(x), __builtin_ceil(x))
 CATAMARAN_FUNCTION(RoundOp, __builtin_nearbyintf(x), __builtin_nearbyint(x))
 CATAMARAN_FUNCTION(TruncOp, __builtin_truncf(x), __builtin_trunc(x))
 CATAMARAN_FUNCTION(Exp2Op, __builtin_exp2f(x), __builtin_exp2(x))
-CATAMARAN_FUNCTION(Expm1Op, __builtin_expm1f(x), __builtin_expm1(x))
+CATAMARAN_FUNCTION(Expm1Op, Expm1Float(x), Expm1Double(x))
+CATAMARAN_FUNCTION(SigmoidOp, SigmoidFloat(x), SigmoidDouble(x))
 CATAMARAN_FUNCTION(Log2Op, __builtin_log2f(x), __builtin_log2(x))
 CATAMARAN_FUNCTION(Log10Op, __builtin_log10f(x), __builtin_log10(x))
 CATAMARAN_FUNCTION(TanOp, __builtin_tanf(x), __builtin_tan(x))
@@ -125,15 +124,21 @@ CATAMARAN_FUNCTION(AcoshOp, __builtin_acoshf(x), __builtin_acosh(x))
 CATAMARAN_FUNCTION(AtanhOp, __builtin_atanhf(x), __builtin_atanh(x))
 CATAMARAN_FUNCTION(ErfcOp, __builtin_erfcf(x), __builtin_erfc(x))
 #undef CATAMARAN_FUNCTION
-struct SigmoidOp {
-  static float Do(float x) { return SigmoidFloat(x); }
-  static double Do(double x) {
-    const double e = __builtin_exp(-__builtin_fabs(x));
-    return (x < 0 ? e : 1.0) / (1.0 + e);
-  }
+// `Far` is for angles beyond what the vector code reduces.
+struct SinOp {
+  static float Do(float x) { return SinShiftedFloat<0>(x); }
+  static double Do(double x) { return SinShiftedDouble<0>(x); }
+  static float Far(float x) { return __builtin_sinf(x); }
+  static double Far(double x) { return __builtin_sin(x); }
+};
+struct CosOp {
+  static float Do(float x) { return SinShiftedFloat<1>(x); }
+  static double Do(double x) { return SinShiftedDouble<1>(x); }
+  static float Far(float x) { return __builtin_cosf(x); }
+  static double Far(double x) { return __builtin_cos(x); }
 };
 struct PowOp {
-  static float Do(float a, float b) { return __builtin_powf(a, b); }
+  static float Do(float a, float b) { return PowFloat(a, b); }
   static double Do(double a, double b) { return __builtin_pow(a, b); }
 };
 
@@ -275,6 +280,27 @@ void Unary(const void* const* in, void* out, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) y[i] = Op::Do(a[i]);
 }
+// By pieces, since the input may be overwritten before it is known whether an angle is too large.
+template <class T, class Op>
+void Angles(const void* const* in, void* out, int64_t n) {
+  constexpr int64_t kPiece = 64;
+  const T* a = static_cast<const T*>(in[0]);
+  T* y = static_cast<T*>(out);
+  for (int64_t begin = 0; begin < n; begin += kPiece, a += kPiece, y += kPiece) {
+    const int64_t count = n - begin < kPiece ? n - begin : kPiece;
+    T x[kPiece];
+    int far = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      x[i] = a[i];
+      far |= AbsOp::Do(x[i]) > T(kDoubleAngle);
+    }
+    for (int64_t i = 0; i < count; ++i) y[i] = Op::Do(x[i]);
+    if (!far) continue;
+    for (int64_t i = 0; i < count; ++i) {
+      if (AbsOp::Do(x[i]) > T(kDoubleAngle)) y[i] = Op::Far(x[i]);
+    }
+  }
+}
 template <class T, class Op>
 void BinaryVV(const void* const* in, void* out, int64_t n) {
   using Out = decltype(Op::Do(T{}, T{}));
@@ -368,9 +394,9 @@ VectorFn Find(ScalarKind kind, unsigned scalars) {
       case ScalarKind::kErf:
         return One<T, ErfOp>(scalars);
       case ScalarKind::kSin:
-        return One<T, SinOp>(scalars);
+        return scalars == 0 ? &Angles<T, SinOp> : nullptr;
       case ScalarKind::kCos:
-        return One<T, CosOp>(scalars);
+        return scalars == 0 ? &Angles<T, CosOp> : nullptr;
       case ScalarKind::kFloor:
         return One<T, FloorOp>(scalars);
       case ScalarKind::kCeil:
