@@ -2,18 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
-#include "catamaran/base/thread_pool.h"
-#include "catamaran/ops/reduction/reduce_isa.h"
-
 namespace catamaran {
 
 namespace {
 
 using reference::ReduceSizes;
-
-constexpr int64_t kGrain = 16384;
 
 // Axes 0 … rank-1 that the attribute names; false when it is malformed.
 bool AxesOf(const Op& op, int rank, bool (&reduced)[kMaxRank], std::string* why) {
@@ -35,13 +28,59 @@ bool AxesOf(const Op& op, int rank, bool (&reduced)[kMaxRank], std::string* why)
   return true;
 }
 
-void InferReduction(InferContext& c, bool divide) {
+void AxesOfChecked(const Op& op, int rank, bool (&reduced)[kMaxRank]) {
+  std::string why;
+  CATAMARAN_CHECK(AxesOf(op, rank, reduced, &why), "{}", why);
+}
+
+bool ResultDType(InferContext& c, ReduceTypes types, DType* dtype) {
+  const DType x = c.type(0).dtype();
+  if (IsFloat(x) && !c.WantFloat(0)) return false;
+  *dtype = x;
+  switch (types) {
+    case ReduceTypes::kNumbers:
+      if (x == DType::kBool) return c.Fail("does not work on bool; cast it first");
+      break;
+    case ReduceTypes::kSum:
+      if (x == DType::kBool) *dtype = DType::kI64;
+      break;
+    case ReduceTypes::kMean:
+      if (!IsFloat(x)) *dtype = DType::kF64;
+      break;
+    case ReduceTypes::kFloats:
+      return c.WantFloat(0);
+    case ReduceTypes::kCount:
+      *dtype = DType::kI64;
+      break;
+    case ReduceTypes::kTruth:
+      *dtype = DType::kBool;
+      break;
+  }
+  return true;
+}
+
+// Where all sizes are known, an empty axis is found before anything runs.
+bool KnownToLackElements(const Type& x, const bool* reduced, int* empty) {
+  *empty = -1;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    const Dim& dim = x.dim(axis);
+    const bool zero = dim.is_constant() && dim.constant() == 0;
+    if (!reduced[axis] && (zero || !dim.is_constant())) return false;
+    if (reduced[axis] && zero) *empty = axis;
+  }
+  return *empty >= 0;
+}
+
+void InferReduction(InferContext& c, const ReduceTraits& traits) {
   if (!c.WantTensor(0)) return;
   const Type& x = c.type(0);
-  if (divide ? !c.WantFloat(0) : IsFloat(x.dtype()) && !c.WantFloat(0)) return;
-  if (x.dtype() == DType::kBool) return (void)c.Fail("does not work on bool; cast it first");
+  DType dtype;
   bool reduced[kMaxRank];
-  if (!ReducedAxes(c, x.rank(), reduced)) return;
+  if (!ResultDType(c, traits.types, &dtype) || !ReducedAxes(c, x.rank(), reduced)) return;
+  int empty = -1;
+  if (traits.wants_elements && KnownToLackElements(x, reduced, &empty)) {
+    return (void)c.Fail(fmt::format("axis {} has no elements, so there is no result", empty));
+  }
   const bool all = std::all_of(reduced, reduced + x.rank(), [](bool r) { return r; });
   const bool keep = c.op().attr("keepdims").AsBool();
   int ragged_axis = x.ragged_axis();
@@ -62,209 +101,7 @@ void InferReduction(InferContext& c, bool divide) {
     }
   }
   if (all) ragged_axis = -1;
-  c.SetResult(Type::Tensor(x.dtype(), std::move(dims), ragged_axis));
-}
-
-// The shape as [outer, reduced, inner], when the axes that go are neighbours.
-struct Pattern {
-  int64_t outer = 1, reduced = 1, inner = 1;
-  bool fits = true;
-};
-
-Pattern PatternOf(const ReduceSizes& s) {
-  Pattern p;
-  int stage = 0;
-  for (int64_t a = 0; a < s.rank; ++a) {
-    if (s.dims[a] == 1) continue;
-    if (s.reduced[a] != 0) {
-      if (stage == 2) p.fits = false;
-      stage = std::max(stage, 1);
-      p.reduced *= s.dims[a];
-    } else {
-      if (stage == 1) stage = 2;
-      (stage == 2 ? p.inner : p.outer) *= s.dims[a];
-    }
-  }
-  return p;
-}
-
-// What the op reduces, this time.
-ReduceSizes SizesNow(const Op& op, const Shape& x, const Shape& y) {
-  return op.Is("sum_to") ? SumToSizesOf(x, y) : ReduceSizesOf(op, x, op.Is("mean"));
-}
-
-// Keeps what the attributes said, so that a run need not read them.
-class ReducePlan : public Prepared {
- public:
-  const ReduceFunctions* functions = nullptr;
-  bool divide = false;
-  bool reduced[kMaxRank] = {};
-
-  Pattern PatternNow(const Shape& x) const {
-    ReduceSizes s{};
-    s.rank = x.rank();
-    for (int axis = 0; axis < x.rank(); ++axis) {
-      s.dims[axis] = x[axis];
-      s.reduced[axis] = reduced[axis];
-    }
-    return PatternOf(s);
-  }
-};
-
-std::unique_ptr<Prepared> PrepareReduction(const KernelQuery& query) {
-  auto plan = std::make_unique<ReducePlan>();
-  plan->functions = &ReduceFunctionsFor(query.isa);
-  const ReduceSizes s = SizesNow(*query.op, query.in[0]->shape(), query.out[0]->shape());
-  plan->divide = s.divide != 0;
-  for (int64_t axis = 0; axis < s.rank; ++axis) plan->reduced[axis] = s.reduced[axis] != 0;
-  return plan;
-}
-
-bool SupportsReduction(const KernelQuery& query) {
-  const DType dtype = query.in[0]->tensor.dtype;
-  if (dtype != DType::kF32 && dtype != DType::kF64) return false;
-  return PatternOf(SizesNow(*query.op, query.in[0]->shape(), query.out[0]->shape())).fits;
-}
-
-template <class F>
-void Split(ThreadPool* pool, int64_t count, int64_t cost, F&& body) {
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cost));
-  if (pool == nullptr || pool->threads() == 1 || count < 2 * grain) {
-    if (count > 0) body(int64_t{0}, count);
-  } else {
-    pool->ParallelFor(count, grain, body);
-  }
-}
-
-// One long sum or maximum, in pieces whose borders depend on n only.
-template <class Acc, class Piece, class Combine>
-Acc LongReduction(ThreadPool* pool, int64_t n, Piece piece, Combine combine) {
-  constexpr int64_t kPieces = 64;
-  const int64_t size = std::max(kGrain, (n + kPieces - 1) / kPieces);
-  const int64_t pieces = (n + size - 1) / size;
-  if (pieces <= 1) return piece(0, n);
-  Acc parts[kPieces];
-  const auto body = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) parts[i] = piece(i * size, std::min(n, (i + 1) * size));
-  };
-  if (pool == nullptr || pool->threads() == 1) {
-    body(0, pieces);
-  } else {
-    pool->ParallelFor(pieces, 1, body);
-  }
-  Acc result = parts[0];
-  for (int64_t i = 1; i < pieces; ++i) result = combine(result, parts[i]);
-  return result;
-}
-
-template <class T>
-void VectorSum(KernelContext& context, const Pattern& p, double divisor) {
-  const auto& f = *static_cast<const ReducePlan*>(context.prepared)->functions;
-  const T* x = context.in(0).data<const T>();
-  T* y = context.out().data<T>();
-  const auto sum = [&](const T* at, int64_t n) {
-    if constexpr (sizeof(T) == 4) {
-      return f.sum_f32(at, n);
-    } else {
-      return f.sum_f64(at, n);
-    }
-  };
-  if (p.inner == 1 && p.outer == 1) {
-    const double total = LongReduction<double>(
-        context.pool, p.reduced, [&](int64_t b, int64_t e) { return sum(x + b, e - b); },
-        [](double a, double b) { return a + b; });
-    y[0] = static_cast<T>(total / divisor);
-  } else if (p.inner == 1) {
-    Split(context.pool, p.outer, p.reduced, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        y[o] = static_cast<T>(sum(x + o * p.reduced, p.reduced) / divisor);
-      }
-    });
-  } else {
-    for (int64_t o = 0; o < p.outer; ++o) {
-      const T* at = x + o * p.reduced * p.inner;
-      Split(context.pool, p.inner, p.reduced, [&](int64_t begin, int64_t end) {
-        if constexpr (sizeof(T) == 4) {
-          f.sum_rows_f32(at, y + o * p.inner, p.reduced, p.inner, begin, end, divisor);
-        } else {
-          f.sum_rows_f64(at, y + o * p.inner, p.reduced, p.inner, begin, end, divisor);
-        }
-      });
-    }
-  }
-}
-
-KernelStatus RunVectorSum(KernelContext& context) {
-  const auto& plan = *static_cast<const ReducePlan*>(context.prepared);
-  const Pattern p = plan.PatternNow(context.in(0).shape());
-  if (!p.fits) return RunSumReference(context);
-  const double divisor = plan.divide ? static_cast<double>(p.reduced) : 1.0;
-  if (context.in(0).tensor.dtype == DType::kF32) {
-    VectorSum<float>(context, p, divisor);
-  } else {
-    VectorSum<double>(context, p, divisor);
-  }
-  return KernelStatus::kDone;
-}
-
-template <class T>
-T Larger(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-
-template <class T>
-void VectorMax(KernelContext& context, const Pattern& p) {
-  const auto& f = *static_cast<const ReducePlan*>(context.prepared)->functions;
-  const T* x = context.in(0).data<const T>();
-  T* y = context.out().data<T>();
-  const auto most = [&](const T* at, int64_t n) -> T {
-    if constexpr (sizeof(T) == 4) {
-      return f.max_f32(at, n);
-    } else {
-      return f.max_f64(at, n);
-    }
-  };
-  if (p.inner == 1 && p.outer == 1) {
-    y[0] = LongReduction<T>(
-        context.pool, p.reduced, [&](int64_t b, int64_t e) { return most(x + b, e - b); },
-        Larger<T>);
-  } else if (p.inner == 1) {
-    Split(context.pool, p.outer, p.reduced, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) y[o] = most(x + o * p.reduced, p.reduced);
-    });
-  } else {
-    for (int64_t o = 0; o < p.outer; ++o) {
-      const T* at = x + o * p.reduced * p.inner;
-      Split(context.pool, p.inner, p.reduced, [&](int64_t begin, int64_t end) {
-        if constexpr (sizeof(T) == 4) {
-          f.max_rows_f32(at, y + o * p.inner, p.reduced, p.inner, begin, end);
-        } else {
-          f.max_rows_f64(at, y + o * p.inner, p.reduced, p.inner, begin, end);
-        }
-      });
-    }
-  }
-}
-
-KernelStatus RunVectorMax(KernelContext& context) {
-  const auto& plan = *static_cast<const ReducePlan*>(context.prepared);
-  const Pattern p = plan.PatternNow(context.in(0).shape());
-  if (!p.fits || p.reduced == 0) return RunMaxReference(context);
-  if (context.in(0).tensor.dtype == DType::kF32) {
-    VectorMax<float>(context, p);
-  } else {
-    VectorMax<double>(context, p);
-  }
-  return KernelStatus::kDone;
-}
-
-Kernel VectorKernel(KernelFn run) {
-  Kernel kernel;
-  kernel.name = "vector";
-  kernel.supports = SupportsReduction;
-  kernel.prepare = PrepareReduction;
-  kernel.run = run;
-  return kernel;
+  c.SetResult(Type::Tensor(dtype, std::move(dims), ragged_axis));
 }
 
 ReduceSizes SizesFromFlags(const Shape& x, const bool* reduced, bool divide) {
@@ -285,17 +122,16 @@ bool ReducedAxes(InferContext& c, int rank, bool (&reduced)[kMaxRank]) {
   return AxesOf(c.op(), rank, reduced, &why) || c.Fail(why);
 }
 
-reference::ReduceSizes ReduceSizesOf(const Op& op, const Shape& x, bool divide) {
+ReduceSizes ReduceSizesOf(const Op& op, const Shape& x, bool divide) {
   // A ragged operand is stored with one axis less than its type has.
   const int rank = op.operand(0)->type.rank();
   const int shift = rank - x.rank();
   bool reduced[kMaxRank];
-  std::string why;
-  CATAMARAN_CHECK(AxesOf(op, rank, reduced, &why), "{}", why);
+  AxesOfChecked(op, rank, reduced);
   return SizesFromFlags(x, reduced + shift, divide);
 }
 
-reference::ReduceSizes SumToSizesOf(const Shape& x, const Shape& like) {
+ReduceSizes SumToSizesOf(const Shape& x, const Shape& like) {
   bool reduced[kMaxRank] = {};
   for (int axis = 0; axis < x.rank(); ++axis) {
     const int own = axis - x.rank() + like.rank();
@@ -304,48 +140,61 @@ reference::ReduceSizes SumToSizesOf(const Shape& x, const Shape& like) {
   return SizesFromFlags(x, reduced, false);
 }
 
-void ReductionSignature(OpBuilder& op, bool divide) {
-  OpTraits traits;
-  traits.understands_ragged = true;
+void FillReduceSizes(const ReduceSizes& s, Words& words) {
+  words << s.rank;
+  for (int64_t dim : s.dims) words << dim;
+  for (int64_t flag : s.reduced) words << flag;
+  words << s.divide << s.flag << s.number;
+}
+
+ReduceSizes ReduceSizesNow(const KernelContext& context) {
+  const Shape& x = context.in(0).shape();
+  if (context.op->Is("sum_to")) return SumToSizesOf(x, context.out().shape());
+  ReduceSizes s = context.sizes<ReduceSizes>();
+  for (int axis = 0; axis < x.rank(); ++axis) s.dims[axis] = x[axis];
+  return s;
+}
+
+void WantElements(const KernelContext& context, const ReduceSizes& s) {
+  if (reference::ReducedElements(s) > 0 || reference::KeptElements(s) == 0) return;
+  for (int64_t axis = 0; axis < s.rank; ++axis) {
+    if (s.reduced[axis] && s.dims[axis] == 0) {
+      Fail("axis {} of {} has no elements, so there is no result", axis,
+           context.in(0).shape().ToString());
+    }
+  }
+}
+
+void ReductionSignature(OpBuilder& op, ReduceTraits traits, ReduceExtras extras) {
+  OpTraits ragged;
+  ragged.understands_ragged = true;
   op.Group("reduction")
       .In("x")
       .OptionalAttr("axes", AttrKind::kInts, "which axes go; all of them when left out")
       .WithAttr("keepdims", AttrKind::kBool, false, "the axes that go stay, with size 1")
-      .Traits(traits)
-      .Infer([divide](InferContext& c) { InferReduction(c, divide); })
-      .Sizes("ReduceSizes", [divide](const KernelQuery& query, Words& words) {
-        const ReduceSizes s = ReduceSizesOf(*query.op, query.in[0]->shape(), divide);
-        words << s.rank;
-        for (int64_t dim : s.dims) words << dim;
-        for (int64_t flag : s.reduced) words << flag;
-        words << s.divide;
+      .Traits(ragged)
+      .Infer([traits](InferContext& c) { InferReduction(c, traits); })
+      .Sizes("ReduceSizes", [traits, extras](const KernelQuery& query, Words& words) {
+        ReduceSizes s = ReduceSizesOf(*query.op, query.in[0]->shape(), traits.divide);
+        if (extras) extras(*query.op, s);
+        FillReduceSizes(s, words);
       });
 }
 
-Kernel VectorSumKernel() { return VectorKernel(RunVectorSum); }
-Kernel VectorMaxKernel() { return VectorKernel(RunVectorMax); }
-
 KernelStatus RunSumReference(KernelContext& context) {
-  const ReduceSizes s = SizesNow(*context.op, context.in(0).shape(), context.out().shape());
-  DispatchAmong<double, float, int8_t, uint8_t, int32_t, int64_t, uint64_t>(
-      context.in(0).tensor.dtype,
-      [&](auto zero) {
-        using T = decltype(zero);
-        reference::Sum(context.in(0).data<const T>(), context.out().data<T>(), s);
-      },
-      context.op->name());
-  return KernelStatus::kDone;
-}
-
-KernelStatus RunMaxReference(KernelContext& context) {
-  const ReduceSizes s = SizesNow(*context.op, context.in(0).shape(), context.out().shape());
-  DispatchAmong<double, float, int8_t, uint8_t, int32_t, int64_t, uint64_t>(
-      context.in(0).tensor.dtype,
-      [&](auto zero) {
-        using T = decltype(zero);
-        using Limits = std::numeric_limits<T>;
-        const T lowest = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-        reference::MaxOfAxes(context.in(0).data<const T>(), context.out().data<T>(), s, lowest);
+  const ReduceSizes s = ReduceSizesNow(context);
+  const Slot& x = context.in(0);
+  const Slot& y = context.out();
+  DispatchAmong<double, float, int8_t, uint8_t, int32_t, int64_t, uint64_t, bool>(
+      x.tensor.dtype,
+      [&]<class T>(T) {
+        if (x.tensor.dtype == y.tensor.dtype) {
+          reference::Sum(x.data<const T>(), y.data<T>(), s);
+        } else if (y.tensor.dtype == DType::kI64) {
+          reference::Sum(x.data<const T>(), y.data<int64_t>(), s);
+        } else {
+          reference::Sum(x.data<const T>(), y.data<double>(), s);
+        }
       },
       context.op->name());
   return KernelStatus::kDone;
@@ -355,13 +204,48 @@ Var WithReducedAxes(GradContext& context, Var reduced) {
   const Type& x = context.op().operand(0)->type;
   if (context.attr("keepdims").AsBool()) return reduced;
   bool flags[kMaxRank];
-  std::string why;
-  CATAMARAN_CHECK(AxesOf(context.op(), x.rank(), flags, &why), "{}", why);
+  AxesOfChecked(context.op(), x.rank(), flags);
   // A scalar broadcasts as it is.
   if (std::all_of(flags, flags + x.rank(), [](bool f) { return f; })) return reduced;
   std::vector<Dim> dims;
   for (int axis = 0; axis < x.rank(); ++axis) dims.push_back(flags[axis] ? Dim(1) : x.dim(axis));
   return context.emit().Emit("reshape", {reduced}, {{"shape", Attr::Dims(dims)}});
+}
+
+Var ReduceAlike(GradContext& context, const char* op, Var x) {
+  std::vector<NamedAttr> attrs = {{"keepdims", context.attr("keepdims")}};
+  if (!context.attr("axes").empty()) attrs.push_back({"axes", context.attr("axes")});
+  return context.emit().Emit(op, {x}, attrs);
+}
+
+Dim ReducedCount(const Op& op) {
+  const Type& x = op.operand(0)->type;
+  Dim count = 1;
+  if (x.is_ragged() && !op.result()->type.is_ragged()) {
+    for (const Dim& dim : x.StorageDims()) count = count * dim;
+    return count;
+  }
+  bool flags[kMaxRank];
+  AxesOfChecked(op, x.rank(), flags);
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (flags[axis]) count = count * x.dim(axis);
+  }
+  return count;
+}
+
+Var DimAs(GradContext& context, const Dim& dim, DType dtype) {
+  Emitter& emit = context.emit();
+  if (dim.is_constant()) return emit.Constant(static_cast<double>(dim.constant()), dtype);
+  return emit.Emit("cast", {emit.DimValue(dim)}, {{"dtype", dtype}});
+}
+
+void ShareAmongEquals(GradContext& context) {
+  const Type& x = context.op().operand(0)->type;
+  Emitter& emit = context.emit();
+  Var equal = emit.Emit("equal", {context.operand(0), WithReducedAxes(context, context.result())});
+  Var mask = emit.Emit("cast", {equal}, {{"dtype", x.dtype()}});
+  Var share = emit.Emit("div", {context.grad(), ReduceAlike(context, "sum", mask)});
+  context.SetGrad(0, emit.Emit("mul", {mask, WithReducedAxes(context, share)}));
 }
 
 }  // namespace catamaran

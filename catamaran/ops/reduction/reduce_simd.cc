@@ -4,86 +4,527 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "catamaran/ops/reduction/lanes_simd.h"
+
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
-// Lanes that are summed apart: the same number for every instruction set.
-constexpr int kLanes = 32;
-// Terms of one lane before its float sum goes into a double.
-constexpr int64_t kBlock = 16 * kLanes;
+constexpr int64_t kRowBlock = 32;  // rows whose terms are added in T before they go into a double
+constexpr int64_t kVectorBlock = 16;     // the same for vectors of one lane
+constexpr int64_t kMomentsBlock = 4096;  // elements that are read twice while they are near
 
 template <class T>
-double Sum(const T* x, int64_t n) {
-  double total = 0;
-  int64_t i = 0;
-  while (n - i >= kLanes) {
-    const int64_t end = n - i > kBlock ? i + kBlock : n;
-    T lanes[kLanes] = {};
-    for (; end - i >= kLanes; i += kLanes) {
-      for (int k = 0; k < kLanes; ++k) lanes[k] += x[i + k];
-    }
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int k = 0; k < half; ++k) lanes[k] += lanes[k + half];
-    }
-    total += static_cast<double>(lanes[0]);
+using SumType = typename Choose<kIsFloat<T>, double, uint64_t>::Type;
+
+// --- Sums of terms: the number itself or its absolute value, in T; its square, in double.
+
+struct Plain {
+  template <class T>
+  [[gnu::always_inline]] static void Of(Lanes<T>&) {}
+  template <class T>
+  static T Of(T v) {
+    return v;
   }
-  for (; i < n; ++i) total += static_cast<double>(x[i]);
-  return total;
+};
+struct Absolute {
+  template <class T>
+  [[gnu::always_inline]] static void Of(Lanes<T>& v) {
+    v = v < 0 ? -v : v;
+  }
+  template <class T>
+  static T Of(T v) {
+    return v < 0 ? -v : v;
+  }
+};
+
+template <class Term, class T>
+[[gnu::always_inline]] inline double LongSum(const T* x, int64_t n) {
+  constexpr int64_t w = kLanesOf<T>;
+  Lanes<double> total = {};
+  Lanes<T> v[4];
+  int64_t i = 0;
+  while (n - i >= 4 * w) {
+    const int64_t end = n - i > kVectorBlock * 4 * w ? i + kVectorBlock * 4 * w : n;
+    Lanes<T> sum[4] = {};
+    for (; end - i >= 4 * w; i += 4 * w) {
+      for (int k = 0; k < 4; ++k) {
+        Load(x + i + k * w, v[k]);
+        Term::template Of<T>(v[k]);
+        sum[k] += v[k];
+      }
+    }
+    AddWidened((sum[0] + sum[1]) + (sum[2] + sum[3]), total);
+  }
+  if (i < n) {
+    Lanes<T> sum = {};
+    for (; n - i >= w; i += w) {
+      Load(x + i, v[0]);
+      Term::template Of<T>(v[0]);
+      sum += v[0];
+    }
+    if (i < n) {
+      v[0] = Lanes<T>{};
+      LoadPart(x + i, n - i, v[0]);
+      Term::template Of<T>(v[0]);
+      sum += v[0];
+    }
+    AddWidened(sum, total);
+  }
+  return AddUp<double>(total);
 }
 
-constexpr int64_t kColumns = 256;
-constexpr int64_t kRowBlock = 32;
-
-template <class T>
-void SumRows(const T* x, T* y, int64_t rows, int64_t width, int64_t begin, int64_t end,
-             double divisor) {
-  double total[kColumns];
-  T part[kColumns];
-  for (int64_t c = begin; c < end; c += kColumns) {
-    const int64_t n = end - c < kColumns ? end - c : kColumns;
-    for (int64_t k = 0; k < n; ++k) total[k] = 0;
+template <class T, class Term>
+struct FloatSum {
+  using Element = T;
+  using Acc = double;
+  static constexpr bool kSmallRows = true;
+  static Acc None() { return 0; }
+  static void Add(T v, Acc& acc) { acc += static_cast<double>(Term::Of(v)); }
+  static void Merge(const Acc& from, Acc& acc) { acc += from; }
+  static void Long(const T* x, int64_t n, Acc& acc) { acc += LongSum<Term>(x, n); }
+  static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
+    T part[kMaxColumns];
     for (int64_t r = 0; r < rows; r += kRowBlock) {
       const int64_t last = rows - r < kRowBlock ? rows : r + kRowBlock;
       for (int64_t k = 0; k < n; ++k) part[k] = 0;
-      for (int64_t row = r; row < last; ++row) {
-        const T* at = x + row * width + c;
-        for (int64_t k = 0; k < n; ++k) part[k] += at[k];
+      int64_t row = r;
+      for (; last - row >= 4; row += 4) {
+        const T *a = x + row * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+        for (int64_t k = 0; k < n; ++k) {
+          part[k] += (Term::Of(a[k]) + Term::Of(b[k])) + (Term::Of(c[k]) + Term::Of(d[k]));
+        }
       }
-      for (int64_t k = 0; k < n; ++k) total[k] += static_cast<double>(part[k]);
+      for (; row < last; ++row) {
+        const T* a = x + row * stride;
+        for (int64_t k = 0; k < n; ++k) part[k] += Term::Of(a[k]);
+      }
+      for (int64_t k = 0; k < n; ++k) acc[k] += static_cast<double>(part[k]);
     }
-    for (int64_t k = 0; k < n; ++k) y[c + k] = static_cast<T>(total[k] / divisor);
   }
-}
+  static T Result(const Acc& acc, const ReduceFinish& how) {
+    return static_cast<T>(acc / how.divisor);
+  }
+};
 
+// Squares in double: those of f32 neither overflow nor vanish.
 template <class T>
-inline T Larger(T a, T b) {
-  return (a > b) | (a != a) ? a : b;
-}
-
-template <class T>
-T Max(const T* x, int64_t n) {
-  T most = x[0];
-  int64_t i = 0;
-  if (n >= kLanes) {
-    T lanes[kLanes];
-    for (int k = 0; k < kLanes; ++k) lanes[k] = x[k];
-    for (i = kLanes; n - i >= kLanes; i += kLanes) {
-      for (int k = 0; k < kLanes; ++k) lanes[k] = Larger(x[i + k], lanes[k]);
+struct SquareSum {
+  using Element = T;
+  using Acc = double;
+  static constexpr bool kSmallRows = true;
+  static Acc None() { return 0; }
+  static void Add(T v, Acc& acc) { acc += static_cast<double>(v) * static_cast<double>(v); }
+  static void Merge(const Acc& from, Acc& acc) { acc += from; }
+  static void Long(const T* x, int64_t n, Acc& acc) {
+    Lanes<double> v, sum[4] = {};
+    int64_t i = 0;
+    for (; n - i >= 32; i += 32) {
+      for (int k = 0; k < 4; ++k) {
+        LoadWide(x + i + 8 * k, v);
+        sum[k] += v * v;
+      }
     }
-    for (int k = 0; k < kLanes; ++k) most = Larger(lanes[k], most);
+    for (; n - i >= 8; i += 8) {
+      LoadWide(x + i, v);
+      sum[0] += v * v;
+    }
+    acc += AddUp<double>((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (; i < n; ++i) Add(x[i], acc);
   }
-  for (; i < n; ++i) most = Larger(x[i], most);
-  return most;
-}
+  static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
+    int64_t r = 0;
+    for (; rows - r >= 4; r += 4) {
+      const T *a = x + r * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+      for (int64_t k = 0; k < n; ++k) {
+        const double p = a[k], q = b[k], s = c[k], t = d[k];
+        acc[k] += (p * p + q * q) + (s * s + t * t);
+      }
+    }
+    for (; r < rows; ++r) {
+      for (int64_t k = 0; k < n; ++k) Add(x[r * stride + k], acc[k]);
+    }
+  }
+  static T Result(const Acc& acc, const ReduceFinish&) { return static_cast<T>(std::sqrt(acc)); }
+
+ private:
+  [[gnu::always_inline]] static void LoadWide(const float* x, Lanes<double>& v) { Widen(x, v); }
+  [[gnu::always_inline]] static void LoadWide(const double* x, Lanes<double>& v) { Load(x, v); }
+};
+
+// Sums and products of integers wrap around; products of floats are made in double.
+template <class T, bool kProduct>
+struct Wide {
+  using Element = T;
+  using Acc = SumType<T>;
+  static constexpr bool kSmallRows = true;
+  static Acc None() { return kProduct ? 1 : 0; }
+  static void Add(T v, Acc& acc) {
+    if constexpr (kProduct) {
+      acc *= static_cast<Acc>(v);
+    } else {
+      acc += static_cast<Acc>(v);
+    }
+  }
+  static void Merge(const Acc& from, Acc& acc) {
+    if constexpr (kProduct) {
+      acc *= from;
+    } else {
+      acc += from;
+    }
+  }
+  static void Long(const T* x, int64_t n, Acc& acc) {
+    constexpr int kWays = 32;
+    Acc part[kWays];
+    for (Acc& p : part) p = None();
+    int64_t i = 0;
+    for (; n - i >= kWays; i += kWays) {
+      for (int k = 0; k < kWays; ++k) Add(x[i + k], part[k]);
+    }
+    for (int k = 0; i + k < n; ++k) Add(x[i + k], part[k]);
+    for (int half = kWays / 2; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) Merge(part[k + half], part[k]);
+    }
+    Merge(part[0], acc);
+  }
+  static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t k = 0; k < n; ++k) Add(x[r * stride + k], acc[k]);
+    }
+  }
+  static T Result(const Acc& acc, const ReduceFinish&) { return static_cast<T>(acc); }
+};
+
+// --- The largest and the smallest; NaN where there is one.
 
 template <class T>
-void MaxRows(const T* x, T* y, int64_t rows, int64_t width, int64_t begin, int64_t end) {
-  for (int64_t c = begin; c < end; ++c) y[c] = x[c];
-  for (int64_t r = 1; r < rows; ++r) {
-    const T* at = x + r * width;
+struct LimitsOf {
+  static constexpr T kLowest =
+      static_cast<T>(-1) < 0 ? static_cast<T>(T{1} << (8 * sizeof(T) - 1)) : T{0};
+  static constexpr T kHighest = static_cast<T>(~kLowest);
+};
+template <>
+struct LimitsOf<float> {
+  static constexpr float kLowest = -__builtin_inff(), kHighest = __builtin_inff();
+};
+template <>
+struct LimitsOf<double> {
+  static constexpr double kLowest = -__builtin_inf(), kHighest = __builtin_inf();
+};
+
+template <class T, bool kSmaller, class Term>
+struct Extreme {
+  using Element = T;
+  using Acc = T;
+  static constexpr bool kSmallRows = true;
+  static Acc None() { return kSmaller ? LimitsOf<T>::kHighest : LimitsOf<T>::kLowest; }
+  static T Of(T a, T b) { return (kSmaller ? a < b : a > b) | (a != a) ? a : b; }
+  static void Add(T v, Acc& acc) { acc = Of(Term::Of(v), acc); }
+  static void Merge(const Acc& from, Acc& acc) { acc = Of(from, acc); }
+  static void Long(const T* x, int64_t n, Acc& acc) {
+    constexpr int64_t w = kLanesOf<T>;
+    Lanes<T> v[4], best[4];
+    for (Lanes<T>& b : best) Fill<T>(None(), b);
+    NanWatch<T> nan;
+    int64_t i = 0;
+    for (; n - i >= 4 * w; i += 4 * w) {
+      for (int k = 0; k < 4; ++k) {
+        Load(x + i + k * w, v[k]);
+        Term::template Of<T>(v[k]);
+        Better<kSmaller, T>(v[k], best[k]);
+      }
+      nan.Show(v[0], v[1]);
+      nan.Show(v[2], v[3]);
+    }
+    for (; n - i >= w; i += w) {
+      Load(x + i, v[0]);
+      Term::template Of<T>(v[0]);
+      Better<kSmaller, T>(v[0], best[0]);
+      nan.Show(v[0], v[0]);
+    }
+    if (nan.Any()) {
+      for (i = 0; i < n; ++i) {
+        if (x[i] != x[i]) acc = x[i];
+      }
+      return;
+    }
+    Better<kSmaller, T>(best[1], best[0]);
+    Better<kSmaller, T>(best[3], best[2]);
+    Better<kSmaller, T>(best[2], best[0]);
+    T part[w];
+    std::memcpy(part, &best[0], sizeof(part));
+    for (int64_t half = w / 2; half > 0; half /= 2) {
+      for (int64_t k = 0; k < half; ++k) part[k] = Of(part[k + half], part[k]);
+    }
+    acc = Of(part[0], acc);
+    for (; i < n; ++i) Add(x[i], acc);
+  }
+  static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
+    int64_t r = 0;
+    for (; rows - r >= 4; r += 4) {
+      const T *a = x + r * stride, *b = a + stride, *c = b + stride, *d = c + stride;
 #pragma GCC ivdep
-    for (int64_t c = begin; c < end; ++c) y[c] = Larger(at[c], y[c]);
+      for (int64_t k = 0; k < n; ++k) {
+        const T ab = Of(Term::Of(a[k]), Term::Of(b[k])), cd = Of(Term::Of(c[k]), Term::Of(d[k]));
+        acc[k] = Of(Of(ab, cd), acc[k]);
+      }
+    }
+    for (; r < rows; ++r) {
+      const T* a = x + r * stride;
+#pragma GCC ivdep
+      for (int64_t k = 0; k < n; ++k) acc[k] = Of(Term::Of(a[k]), acc[k]);
+    }
   }
+  static T Result(const Acc& acc, const ReduceFinish&) { return acc; }
+};
+
+// --- Count, mean and sum of squared distances from it.
+
+struct MomentsAcc {
+  double count, mean, m2;
+};
+
+template <class T>
+struct Moments {
+  using Element = T;
+  using Acc = MomentsAcc;
+  static constexpr bool kSmallRows = false;
+  static Acc None() { return {0, 0, 0}; }
+  static void Merge(const Acc& from, Acc& acc) {
+    if (from.count == 0) return;
+    const double count = acc.count + from.count;
+    const double delta = from.mean - acc.mean;
+    acc.m2 += from.m2 + delta * delta * (acc.count * from.count / count);
+    acc.mean += delta * (from.count / count);
+    acc.count = count;
+  }
+  // A rounded mean is as good as any number near it: what its rounding adds is taken off.
+  static Acc FromBlock(double count, double sum, double shift, double squares) {
+    const double off = sum - count * shift;
+    const double m2 = squares - off * off / count;
+    return {count, sum / count, m2 < 0 ? 0 : m2};
+  }
+  static void Long(const T* x, int64_t n, Acc& acc) {
+    for (int64_t i = 0; i < n; i += kMomentsBlock) {
+      const int64_t size = n - i < kMomentsBlock ? n - i : kMomentsBlock;
+      const double sum = LongSum<Plain>(x + i, size);
+      const T shift = static_cast<T>(sum / static_cast<double>(size));
+      const double squares = Distances(x + i, size, shift);
+      Merge(FromBlock(static_cast<double>(size), sum, static_cast<double>(shift), squares), acc);
+    }
+  }
+  static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
+    T sum[kMaxColumns], shift[kMaxColumns], squares[kMaxColumns];
+    for (int64_t r = 0; r < rows; r += kRowBlock) {
+      const int64_t last = rows - r < kRowBlock ? rows : r + kRowBlock;
+      const T count = static_cast<T>(last - r);
+      for (int64_t k = 0; k < n; ++k) sum[k] = squares[k] = 0;
+      for (int64_t row = r; row < last; ++row) {
+        for (int64_t k = 0; k < n; ++k) sum[k] += x[row * stride + k];
+      }
+      for (int64_t k = 0; k < n; ++k) shift[k] = sum[k] / count;
+      for (int64_t row = r; row < last; ++row) {
+        for (int64_t k = 0; k < n; ++k) {
+          const T off = x[row * stride + k] - shift[k];
+          squares[k] += off * off;
+        }
+      }
+      for (int64_t k = 0; k < n; ++k) {
+        const double mean = static_cast<double>(shift[k]);
+        Merge({static_cast<double>(count), mean, static_cast<double>(squares[k])}, acc[k]);
+      }
+    }
+  }
+  static T Result(const Acc& acc, const ReduceFinish& how) {
+    const double variance = acc.m2 / how.divisor;
+    return static_cast<T>(how.mode == ReduceFinish::kRoot ? std::sqrt(variance) : variance);
+  }
+
+ private:
+  static double Distances(const T* x, int64_t n, T shift) {
+    constexpr int64_t w = kLanesOf<T>;
+    Lanes<double> total = {};
+    Lanes<T> v, sum[4];
+    int64_t i = 0;
+    while (n - i >= 4 * w) {
+      const int64_t end = n - i > kVectorBlock * 4 * w ? i + kVectorBlock * 4 * w : n;
+      for (Lanes<T>& s : sum) s = Lanes<T>{};
+      for (; end - i >= 4 * w; i += 4 * w) {
+        for (int k = 0; k < 4; ++k) {
+          Load(x + i + k * w, v);
+          v -= shift;
+          sum[k] += v * v;
+        }
+      }
+      AddWidened((sum[0] + sum[1]) + (sum[2] + sum[3]), total);
+    }
+    sum[0] = Lanes<T>{};
+    for (; n - i >= w; i += w) {
+      Load(x + i, v);
+      v -= shift;
+      sum[0] += v * v;
+    }
+    if (i < n) {
+      Fill(shift, v);
+      LoadPart(x + i, n - i, v);
+      v -= shift;
+      sum[0] += v * v;
+    }
+    AddWidened(sum[0], total);
+    return AddUp<double>(total);
+  }
+};
+
+// --- How many are not zero; NaN is not.
+
+template <class T>
+struct Nonzero {
+  using Element = T;
+  using Acc = int64_t;
+  static constexpr bool kSmallRows = true;
+  static Acc None() { return 0; }
+  static void Add(T v, Acc& acc) { acc += v != 0; }
+  static void Merge(const Acc& from, Acc& acc) { acc += from; }
+  static void Long(const T* x, int64_t n, Acc& acc) {
+    constexpr int64_t w = kLanesOf<T>;
+    using Counts = decltype(Lanes<T>{} != Lanes<T>{});
+    Lanes<T> v;
+    int64_t i = 0;
+    while (n - i >= w) {
+      // As many as a lane of the narrowest type can count.
+      const int64_t end = n - i > 127 * w ? i + 127 * w : n;
+      Counts counts = {};
+      for (; end - i >= w; i += w) {
+        Load(x + i, v);
+        counts -= v != 0;
+      }
+      for (int64_t k = 0; k < w; ++k) acc += static_cast<int64_t>(counts[k]);
+    }
+    for (; i < n; ++i) Add(x[i], acc);
+  }
+  static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t k = 0; k < n; ++k) Add(x[r * stride + k], acc[k]);
+    }
+  }
+};
+
+// --- The functions of a Reducer, from what the structs above say.
+
+template <class P>
+struct Functions {
+  using T = typename P::Element;
+  using Acc = typename P::Acc;
+  static_assert(sizeof(Acc) <= kMaxAccBytes);
+
+  static void Init(void* acc, int64_t n) {
+    for (int64_t k = 0; k < n; ++k) static_cast<Acc*>(acc)[k] = P::None();
+  }
+  // Rows of kWidth elements, one lane a row.
+  template <int64_t kWidth>
+  static void Narrow(const T* x, int64_t outer, Acc* acc) {
+    for (int64_t o = 0; o < outer; ++o) {
+      Acc a = acc[o];
+      for (int64_t k = 0; k < kWidth; ++k) P::Add(x[o * kWidth + k], a);
+      acc[o] = a;
+    }
+  }
+  static void Along(const void* data, int64_t outer, int64_t n, void* accs) {
+    const T* x = static_cast<const T*>(data);
+    Acc* acc = static_cast<Acc*>(accs);
+    if constexpr (P::kSmallRows) {
+      switch (n) {
+        case 1:
+          return Narrow<1>(x, outer, acc);
+        case 2:
+          return Narrow<2>(x, outer, acc);
+        case 3:
+          return Narrow<3>(x, outer, acc);
+        case 4:
+          return Narrow<4>(x, outer, acc);
+        case 8:
+          return Narrow<8>(x, outer, acc);
+        default:
+          break;
+      }
+    }
+    for (int64_t o = 0; o < outer; ++o) P::Long(x + o * n, n, acc[o]);
+  }
+  static void Across(const void* x, int64_t rows, int64_t stride, int64_t n, void* acc) {
+    P::Across(static_cast<const T*>(x), rows, stride, n, static_cast<Acc*>(acc));
+  }
+  static void Merge(const void* from, void* acc, int64_t n) {
+    for (int64_t k = 0; k < n; ++k) {
+      P::Merge(static_cast<const Acc*>(from)[k], static_cast<Acc*>(acc)[k]);
+    }
+  }
+  static void Finish(const void* from, void* y, int64_t n, const ReduceFinish& how) {
+    const Acc* acc = static_cast<const Acc*>(from);
+    if constexpr (__is_same(P, Nonzero<T>)) {
+      if (how.mode == ReduceFinish::kValue) {
+        std::memcpy(y, acc, static_cast<size_t>(n) * sizeof(int64_t));
+        return;
+      }
+      const int64_t least = how.mode == ReduceFinish::kAll ? static_cast<int64_t>(how.count) : 1;
+      for (int64_t k = 0; k < n; ++k) static_cast<uint8_t*>(y)[k] = acc[k] >= least;
+    } else {
+      for (int64_t k = 0; k < n; ++k) static_cast<T*>(y)[k] = P::Result(acc[k], how);
+    }
+  }
+  static constexpr Reducer kReducer = {sizeof(Acc), sizeof(T), Init, Along, Across, Merge, Finish};
+};
+
+template <class T>
+const Reducer* ReducerOf(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kSum:
+      return &Functions<
+          typename Choose<kIsFloat<T>, FloatSum<T, Plain>, Wide<T, false>>::Type>::kReducer;
+    case ReduceKind::kProd:
+      return &Functions<Wide<T, true>>::kReducer;
+    case ReduceKind::kMax:
+      return &Functions<Extreme<T, false, Plain>>::kReducer;
+    case ReduceKind::kMin:
+      return &Functions<Extreme<T, true, Plain>>::kReducer;
+    case ReduceKind::kNonzero:
+      return &Functions<Nonzero<T>>::kReducer;
+    default:
+      break;
+  }
+  if constexpr (kIsFloat<T>) {
+    switch (kind) {
+      case ReduceKind::kAbsSum:
+        return &Functions<FloatSum<T, Absolute>>::kReducer;
+      case ReduceKind::kSquareSum:
+        return &Functions<SquareSum<T>>::kReducer;
+      case ReduceKind::kAbsMax:
+        return &Functions<Extreme<T, false, Absolute>>::kReducer;
+      case ReduceKind::kMoments:
+        return &Functions<Moments<T>>::kReducer;
+      default:
+        break;
+    }
+  }
+  return nullptr;
+}
+
+const Reducer* FindReducer(ReduceKind kind, ReduceElement element) {
+  switch (element) {
+    case ReduceElement::kF32:
+      return ReducerOf<float>(kind);
+    case ReduceElement::kF64:
+      return ReducerOf<double>(kind);
+    case ReduceElement::kI8:
+      return ReducerOf<int8_t>(kind);
+    case ReduceElement::kU8:
+      return ReducerOf<uint8_t>(kind);
+    case ReduceElement::kI32:
+      return ReducerOf<int32_t>(kind);
+    case ReduceElement::kI64:
+      return ReducerOf<int64_t>(kind);
+    case ReduceElement::kU64:
+      return ReducerOf<uint64_t>(kind);
+  }
+  return nullptr;
 }
 
 // x - x is 0 for finite numbers and NaN for all others.
@@ -102,9 +543,6 @@ bool AllFinite(const T* x, int64_t n) {
 }  // namespace
 
 extern const ReduceFunctions kReduceFunctions;
-const ReduceFunctions kReduceFunctions = {
-    Sum<float>,  Sum<double>,    SumRows<float>,  SumRows<double>,  Max<float>,
-    Max<double>, MaxRows<float>, MaxRows<double>, AllFinite<float>, AllFinite<double>,
-};
+const ReduceFunctions kReduceFunctions = {FindReducer, AllFinite<float>, AllFinite<double>};
 
 }  // namespace catamaran::CATAMARAN_ISA

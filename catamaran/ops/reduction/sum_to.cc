@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "catamaran/ops/reduction/reduce.h"
+#include "catamaran/ops/reduction/reduce_vector.h"
 
 namespace catamaran {
 
@@ -26,6 +26,8 @@ void InferSumTo(InferContext& c) {
   c.SetResult(like.WithDType(x.dtype()));
 }
 
+ReduceChoice Choose(const KernelQuery&) { return {ReduceKind::kSum}; }
+
 }  // namespace
 
 void DefineSumTo(OpSet& ops) {
@@ -43,14 +45,10 @@ void DefineSumTo(OpSet& ops) {
       .Infer(InferSumTo)
       .Sizes("ReduceSizes",
              [](const KernelQuery& query, Words& words) {
-               const auto s = SumToSizesOf(query.in[0]->shape(), query.out[0]->shape());
-               words << s.rank;
-               for (int64_t dim : s.dims) words << dim;
-               for (int64_t flag : s.reduced) words << flag;
-               words << s.divide;
+               FillReduceSizes(SumToSizesOf(query.in[0]->shape(), query.out[0]->shape()), words);
              })
       .Reference("Sum", RunSumReference)
-      .Fast(VectorSumKernel())
+      .Fast(VectorReduceKernel(Choose, RunSumReference))
       .Grad([](GradContext& c) {
         if (c.wanted(0)) {
           c.SetGrad(0, c.emit().Emit("expand_like", {c.grad(), c.operand(0)}));
