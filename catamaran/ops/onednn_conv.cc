@@ -5,6 +5,7 @@
 #if CATAMARAN_WITH_ONEDNN
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -186,16 +187,38 @@ class Worker {
     if (block_->args[1].image == 0) Repack(1);
   }
   void Run(float* a, float* b, float* out) {
-    places_[0].plain.set_data_handle(a);
     places_[2].plain.set_data_handle(out);
-    Repack(0);
-    if (block_->args[1].image != 0) {
-      places_[1].plain.set_data_handle(b);
-      Repack(1);
-    }
-    Check(dnnl_primitive_execute(block_->primitive.get(), stream_.get(), num_args_, execute_),
-          "run a convolution");
+    Execute(a, b);
     Repack(2);
+    stream_.wait();
+  }
+
+  // For kWeight: adds what a block of images gives to a sum, which begins anew with `first`.
+  void Accumulate(float* a, float* b, bool first) {
+    if (result_.get(true) == nullptr) {  // the primitive writes beside the sum
+      result_ = memory(block_->args[2].wanted, Engine());
+      sum_ = memory(block_->args[2].wanted, Engine());
+    }
+    execute_[2].memory = (first ? sum_ : result_).get();
+    Execute(a, b);
+    stream_.wait();
+    if (first) return;
+    float* sum = static_cast<float*>(sum_.get_data_handle());
+    const float* result = static_cast<const float*>(result_.get_data_handle());
+    const size_t count = block_->args[2].wanted.get_size() / sizeof(float);
+    for (size_t i = 0; i < count; ++i) sum[i] += result[i];
+  }
+  // Writes the sum to `out`.
+  void Finish(float* out) {
+    const Argument& arg = block_->args[2];
+    if (arg.plain == arg.wanted) {
+      std::memcpy(out, sum_.get_data_handle(), arg.plain.get_size());
+      return;
+    }
+    places_[2].plain.set_data_handle(out);
+    const dnnl_exec_arg_t args[] = {{DNNL_ARG_FROM, sum_.get()},
+                                    {DNNL_ARG_TO, places_[2].plain.get()}};
+    Check(dnnl_primitive_execute(places_[2].reorder.get(), stream_.get(), 2, args), "repack");
     stream_.wait();
   }
 
@@ -205,6 +228,17 @@ class Worker {
     dnnl::primitive reorder;  // empty likewise
     bool repack = false;
   };
+
+  void Execute(float* a, float* b) {
+    places_[0].plain.set_data_handle(a);
+    Repack(0);
+    if (block_->args[1].image != 0) {
+      places_[1].plain.set_data_handle(b);
+      Repack(1);
+    }
+    Check(dnnl_primitive_execute(block_->primitive.get(), stream_.get(), num_args_, execute_),
+          "run a convolution");
+  }
 
   void Repack(int i) {
     Place& place = places_[i];
@@ -218,7 +252,7 @@ class Worker {
   const Block* block_;
   dnnl::stream stream_;
   Place places_[3];
-  memory bias_;
+  memory bias_, result_, sum_;
   dnnl_exec_arg_t execute_[4];
   int num_args_ = 3;
 };
@@ -238,7 +272,12 @@ class BlockedConv final : public Conv {
     bytes += 4 * sizes.in_channels * sizes.in[0] * sizes.in[1] * sizes.in[2];
     bytes += 4 * sizes.out_channels * sizes.out[0] * sizes.out[1] * sizes.out[2];
     block_ = std::max<int64_t>(1, kBlockBytes / std::max<int64_t>(1, bytes));
-    if (kind == ConvKind::kWeight) block_ = INT64_MAX;  // its sum runs over all images
+    if (kind == ConvKind::kWeight) {
+      // Sums of filters are added once a block: images must outweigh them.
+      const int64_t weights = 4 * sizes.out_channels * sizes.in_channels / sizes.groups *
+                              sizes.kernel[0] * sizes.kernel[1] * sizes.kernel[2];
+      block_ = std::max(block_, 4 * weights / std::max<int64_t>(1, bytes));
+    }
     Give(std::min(block_, std::max<int64_t>(1, sizes.batch)),
          Take(std::min(block_, std::max<int64_t>(1, sizes.batch))));
   }
@@ -247,6 +286,10 @@ class BlockedConv final : public Conv {
            int64_t images) const override {
     const OneThread one_thread;
     try {
+      if (kind_ == ConvKind::kWeight) {
+        RunWeight(a, b, out, images);
+        return;
+      }
       for (int64_t done = 0; done < images;) {
         // As many whole blocks as there are, then what is left over.
         const int64_t size = std::min(block_, images - done);
@@ -266,6 +309,28 @@ class BlockedConv final : public Conv {
   }
 
  private:
+  void RunWeight(const float* a, const float* b, float* out, int64_t images) const {
+    std::vector<float> rest;  // what the last images give, when they do not fill a block
+    for (int64_t done = 0; done < images;) {
+      const int64_t size = std::min(block_, images - done);
+      const int64_t begin = done, until = done + (images - done) / size * size;
+      std::unique_ptr<Worker> worker = Take(size);
+      const Argument* args = ArgsOf(size);
+      for (; done < until; done += size) {
+        worker->Accumulate(const_cast<float*>(a) + done * args[0].image,
+                           const_cast<float*>(b) + done * args[1].image, done == begin);
+      }
+      if (begin == 0) {
+        worker->Finish(out);
+      } else {
+        rest.resize(args[2].plain.get_size() / sizeof(float));
+        worker->Finish(rest.data());
+        for (size_t i = 0; i < rest.size(); ++i) out[i] += rest[i];
+      }
+      Give(size, std::move(worker));
+    }
+  }
+
   Pool& PoolOf(int64_t images) const {  // with mutex_ held
     auto it = pools_.find(images);
     if (it == pools_.end()) {
