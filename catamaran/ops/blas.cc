@@ -52,4 +52,13 @@ void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
               Int(lda), b, Int(ldb), 0, c, Int(ldc));
 }
 
+float Dot(int64_t count, const float* a, const float* b) {
+  UseOneThread();
+  return cblas_sdot(Int(count), a, 1, b, 1);
+}
+double Dot(int64_t count, const double* a, const double* b) {
+  UseOneThread();
+  return cblas_ddot(Int(count), a, 1, b, 1);
+}
+
 }  // namespace catamaran::blas

@@ -17,4 +17,8 @@ void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
 void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a,
           int64_t lda, const double* b, int64_t ldb, double* c, int64_t ldc);
 
+// The sum of a[i] * b[i].
+float Dot(int64_t count, const float* a, const float* b);
+double Dot(int64_t count, const double* a, const double* b);
+
 }  // namespace catamaran::blas

@@ -156,6 +156,49 @@ std::unique_ptr<Primitive> MakeMatmul(bool transpose_a, bool transpose_b, int64_
   });
 }
 
+// --- bf16.
+
+namespace {
+
+class PlainBf16Matmul final : public Bf16Matmul {
+ public:
+  explicit PlainBf16Matmul(std::unique_ptr<Primitive> primitive)
+      : primitive_(std::move(primitive)) {}
+  // The primitive knows what the pointers point at.
+  void Run(const BF16* a, const BF16* b, BF16* out) const override {
+    primitive_->Run(reinterpret_cast<const float*>(a), reinterpret_cast<const float*>(b),
+                    reinterpret_cast<float*>(out));
+  }
+
+ private:
+  std::unique_ptr<Primitive> primitive_;
+};
+
+}  // namespace
+
+std::unique_ptr<Bf16Matmul> MakeBf16Matmul(bool transpose_a, bool transpose_b, int64_t m, int64_t n,
+                                           int64_t k) {
+  const OneThread one_thread;
+  try {
+    const auto matrix = [](int64_t rows, int64_t columns, bool transposed) {
+      return memory::desc({rows, columns}, memory::data_type::bf16,
+                          transposed ? memory::dims{1, rows} : memory::dims{columns, 1});
+    };
+    const memory::desc a = matrix(m, k, transpose_a), b = matrix(k, n, transpose_b),
+                       c = matrix(m, n, false);
+#if DNNL_VERSION_MAJOR >= 3
+    const dnnl::matmul::primitive_desc desc(Engine(), a, b, c);
+#else
+    const dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(a, b, c), Engine());
+#endif
+    return std::make_unique<PlainBf16Matmul>(std::make_unique<PlainPrimitive>(
+        dnnl::matmul(desc), Argument{DNNL_ARG_SRC, a, a}, Argument{DNNL_ARG_WEIGHTS, b, b},
+        Argument{DNNL_ARG_DST, c, c}));
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
+
 }  // namespace catamaran::onednn
 
 #else

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "catamaran/tensor/half.h"
+
 namespace catamaran::onednn {
 
 inline constexpr bool kAvailable = CATAMARAN_WITH_ONEDNN != 0;
@@ -33,5 +35,17 @@ class Primitive {
 // out[m, n] = op(a) op(b).
 std::unique_ptr<Primitive> MakeMatmul(bool transpose_a, bool transpose_b, int64_t m, int64_t n,
                                       int64_t k);
+
+// --- bf16.
+
+// out[m, n] = op(a) op(b), added up in f32 and rounded once.
+class Bf16Matmul {
+ public:
+  virtual ~Bf16Matmul() = default;
+  virtual void Run(const BF16* a, const BF16* b, BF16* out) const = 0;
+};
+// Null where the library has none for this processor.
+std::unique_ptr<Bf16Matmul> MakeBf16Matmul(bool transpose_a, bool transpose_b, int64_t m, int64_t n,
+                                           int64_t k);
 
 }  // namespace catamaran::onednn

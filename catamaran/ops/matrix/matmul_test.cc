@@ -122,12 +122,16 @@ TEST(Matmul, MistakesAreNamed) {
   };
   EXPECT_NE(message(Uniform({3, 4}, 0, 1), Uniform({5, 6}, 0, 1)).find("inner dimensions"),
             std::string::npos);
-  EXPECT_NE(message(Uniform({3}, 0, 1), Uniform({3, 6}, 0, 1)).find("reshape a vector"),
+  EXPECT_NE(message(Uniform({3}, 0, 1), Uniform({4, 6}, 0, 1)).find("inner dimensions"),
             std::string::npos);
-  EXPECT_NE(message(Ints({1, 1}, {1}), Ints({1, 1}, {1})).find("must be a float"),
+  EXPECT_NE(message(Uniform({3}, 0, 1), Uniform({3, 6}, 0, 1), {{"transpose_a", true}})
+                .find("a vector cannot be transposed"),
             std::string::npos);
-  EXPECT_NE(message(Uniform({2, 3, 4}, 0, 1), Uniform({3, 5}, 0, 1), {{"transpose_a", true}})
-                .find("same rank"),
+  EXPECT_NE(message(Uniform({}, 0, 1), Uniform({3, 6}, 0, 1)).find("mul scales by a number"),
+            std::string::npos);
+  EXPECT_NE(message(Bools({1, 1}, {true}), Bools({1, 1}, {true})).find("wants numbers"),
+            std::string::npos);
+  EXPECT_NE(message(Uniform({2, 3, 4}, 0, 1), Uniform({3, 4, 5}, 0, 1)).find("2 and 3"),
             std::string::npos);
 }
 
