@@ -15,6 +15,8 @@ def mse(c):
 
 @oracle("l1")
 def l1(c):
+    if not c.prediction.is_floating_point():
+        raise NotImplementedError  # PyTorch's difference of unsigned numbers wraps around
     return F.l1_loss(*torch.broadcast_tensors(c.prediction, c.target), reduction="none")
 
 
@@ -54,6 +56,8 @@ def binary_cross_entropy_logits(c):
 def softmax_cross_entropy(c):
     classes = c.logits.shape[-1]
     logits = c.logits.reshape(-1, classes)
+    if not torch.isfinite(logits).all():
+        raise NotImplementedError  # 0 times infinity is NaN there; here it does not matter
     if c.labels.is_floating_point():
         y = F.cross_entropy(logits, c.labels.reshape(-1, classes), weight=c.weights,
                             label_smoothing=c.label_smoothing, reduction="none")
@@ -92,6 +96,8 @@ def margin_ranking(c):
 @oracle("multi_margin")
 def multi_margin(c):
     classes = c.scores.shape[-1]
+    if torch.isnan(c.scores).any():
+        raise NotImplementedError  # PyTorch loses NaNs in a comparison
     y = F.multi_margin_loss(c.scores.reshape(-1, classes), c.labels.reshape(-1).long(), p=c.p,
                             margin=c.margin, reduction="none")
     return y.reshape(c.scores.shape[:-1])
@@ -151,12 +157,14 @@ def gaussian_nll(c):
 @oracle("focal")
 def focal(c):
     alpha, gamma = given(c.alpha, 0.25, c.x), given(c.gamma, 2.0, c.x)
-    if not (((c.target == 0) | (c.target == 1)).all()):
-        raise NotImplementedError
     x, target = torch.broadcast_tensors(c.x, c.target)
-    loss = F.binary_cross_entropy_with_logits(x, target, reduction="none")
+    if not torch.isfinite(x).all():
+        raise NotImplementedError
+    zero = torch.zeros_like(x)
+    loss = torch.logaddexp(-x, zero) * target + torch.logaddexp(x, zero) * (1 - target)
+    wrong = F.logsigmoid(-x) * target + F.logsigmoid(x) * (1 - target)
     weight = alpha * target + (1 - alpha) * (1 - target)
-    return weight * (1 - torch.exp(-loss)) ** gamma * loss
+    return weight * torch.exp(gamma * wrong) * loss
 
 
 @oracle("softmax_focal")
@@ -187,11 +195,13 @@ def smooth_labels(c):
         q = F.one_hot(safe, classes).to(c.like.dtype)
         y = (1 - c.label_smoothing) * q + c.label_smoothing / classes
         return y * counted.unsqueeze(-1)
-    return (1 - c.label_smoothing) * q + c.label_smoothing / classes * q.sum(-1, keepdim=True)
+    return (1 - c.label_smoothing) * q + c.label_smoothing / classes
 
 
-@oracle("ctc_loss", tolerance=10)
+@oracle("ctc_loss", gradient=False, tolerance=10)
 def ctc_loss(c):
+    # PyTorch's gradient is right only behind its own log_softmax; ours is the derivative, which
+    # our tests compare with finite differences.
     if c.lengths("log_probs") is not None or c.lengths("labels") is not None:
         raise NotImplementedError  # ragged ones are compared with dense ones in our own tests
     log_probs = c.log_probs.transpose(0, 1) if c.batch_first else c.log_probs

@@ -45,10 +45,17 @@ Json FromAttr(const Attr& attr) {
   return list;
 }
 
+double ToDouble(const Json& json) {
+  if (!json.is_string()) return json.get<double>();
+  const std::string text = json.get<std::string>();
+  return text == "nan" ? NAN : text == "inf" ? INFINITY : -INFINITY;
+}
+
 Attr ToAttr(const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_integer()) return json.get<int64_t>();
   if (json.is_number()) return json.get<double>();
+  if (json == "nan" || json == "inf" || json == "-inf") return ToDouble(json);
   if (json.is_string()) return json.get<std::string>();
   if (json.is_object() && json.contains("word")) return Attr::Word(json["word"]);
   if (json.is_object()) return *ParseDType(json.at("dtype").get<std::string>());
@@ -78,12 +85,6 @@ Json FromTensor(const Tensor& tensor, const std::vector<int64_t>& lengths = {}) 
   Json value = {{"dtype", Name(tensor.dtype())}, {"shape", shape}, {"data", std::move(data)}};
   if (!lengths.empty()) value["lengths"] = lengths;
   return value;
-}
-
-double ToDouble(const Json& json) {
-  if (!json.is_string()) return json.get<double>();
-  const std::string text = json.get<std::string>();
-  return text == "nan" ? NAN : text == "inf" ? INFINITY : -INFINITY;
 }
 
 Tensor ToTensor(const Json& json) {
