@@ -1,26 +1,24 @@
 // ops/activation/log_softmax.cc
 //
-// log_softmax(x): x minus the logarithm of the sum of its exponentials, over the last axis.
+// log_softmax(x): x minus the logarithm of the sum of its exponentials, along an axis.
 
-#include "catamaran/ops/row_kernels.h"
+#include "catamaran/ops/activation/along_axis.h"
 
 // reference-begin
 namespace catamaran::reference {
 
-struct LogSoftmaxSizes {
-  int64_t rows, width;
-};
-
 template <class T>
-void LogSoftmax(const T* x, T* y, const LogSoftmaxSizes& s) {
-  for (int64_t r = 0; r < s.rows; ++r, x += s.width, y += s.width) {
-    if (s.width == 0) continue;
-    T max = x[0];
-    for (int64_t i = 1; i < s.width; ++i) max = std::max(max, x[i]);
+void LogSoftmax(const T* x, T* y, const AlongAxisSizes& s) {
+  for (int64_t column = 0; column < s.outer * s.inner; ++column) {
+    const int64_t at = column / s.inner * s.width * s.inner + column % s.inner;
+    T max = static_cast<T>(-HUGE_VAL);
+    for (int64_t i = 0; i < s.width; ++i) max = std::max(max, x[at + i * s.inner]);
     T sum = T(0);
-    for (int64_t i = 0; i < s.width; ++i) sum += std::exp(x[i] - max);
-    const T total = max + std::log(sum);
-    for (int64_t i = 0; i < s.width; ++i) y[i] = x[i] - total;
+    for (int64_t i = 0; i < s.width; ++i) sum += std::exp(x[at + i * s.inner] - max);
+    const T total = std::log(sum);
+    for (int64_t i = 0; i < s.width; ++i) {
+      y[at + i * s.inner] = (x[at + i * s.inner] - max) - total;
+    }
   }
 }
 
@@ -30,28 +28,24 @@ void LogSoftmax(const T* x, T* y, const LogSoftmaxSizes& s) {
 namespace catamaran {
 namespace {
 
-using reference::LogSoftmaxSizes;
-
-LogSoftmaxSizes RunSizes(const KernelContext& c) {
-  LogSoftmaxSizes s = c.sizes<LogSoftmaxSizes>();
-  s.rows = RowsOf(c.in(0), s.width);
-  return s;
-}
-
 KernelStatus RunReference(KernelContext& c) {
   DispatchFloating(
       c.in(0).tensor.dtype,
-      [&]<class T>(T) { reference::LogSoftmax(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c)); },
+      [&]<class T>(T) { reference::LogSoftmax(c.in(0).data<T>(), c.out().data<T>(), SizesNow(c)); },
       "log_softmax");
   return KernelStatus::kDone;
 }
 KernelStatus RunVector(KernelContext& c) {
-  const LogSoftmaxSizes s = RunSizes(c);
-  const float* x = c.in(0).data<float>();
-  float* y = c.out().data<float>();
-  Split(c.pool, s.rows, 4 * s.width, [&](int64_t begin, int64_t end) {
-    RowKernelsOf(c).log_softmax(x + begin * s.width, y + begin * s.width, end - begin, s.width);
-  });
+  const AlongAxisSizes s = SizesNow(c);
+  DispatchFloating(
+      c.in(0).tensor.dtype,
+      [&]<class T>(T) {
+        SplitColumns(c, s, [&](int64_t begin, int64_t end) {
+          SoftmaxKernelsOf<T>(c).log_softmax(c.in(0).data<T>(), c.out().data<T>(), s.width, s.inner,
+                                             begin, end);
+        });
+      },
+      "log_softmax");
   return KernelStatus::kDone;
 }
 
@@ -60,34 +54,29 @@ KernelStatus RunVector(KernelContext& c) {
 void DefineLogSoftmax(OpSet& ops) {
   ops.Define("log_softmax")
       .Group("activation")
-      .Doc("The logarithm of softmax over the last axis, exact also where softmax is nearly 0.")
-      .Formula("y[…, i] = x[…, i] - log(sum over j of exp(x[…, j]))")
-      .In("x", "[…, N]")
+      .Doc("The logarithm of softmax along an axis, exact also where softmax is nearly 0.")
+      .Formula("y[…, i, …] = x[…, i, …] - log(sum over j of exp(x[…, j, …]))")
+      .In("x", "[…, N, …]")
+      .WithAttr("axis", AttrKind::kInt, -1, "negative counts from the end")
       .Traits(RowwiseTraits())
-      .Infer([](InferContext& c) {
-        if (!c.WantFloat(0) || !c.WantMinRank(0, 1)) return;
-        if (c.type(0).ragged_axis() == c.type(0).rank() - 1) {
-          c.Fail("works on the last axis, which is ragged here");
-          return;
-        }
-        c.SetResult(c.type(0));
-      })
-      .Sizes("LogSoftmaxSizes",
-             [](const KernelQuery& q, Words& words) {
-               const int64_t width = LastDim(*q.in[0]);
-               words << RowsOf(*q.in[0], width) << width;
-             })
+      .Infer(InferAlongAxis)
+      .Sizes("AlongAxisSizes", FillAlongAxis)
       .Grad([](GradContext& c) {
-        Emitter& e = c.emit();
         const Var dy = c.grad();
-        c.SetGrad(0, dy - e.Emit("exp", {c.result()}) * RowSum(dy));
+        c.SetGrad(0, dy - c.emit().Emit("exp", {c.result()}) * SumAlongAxis(c, dy));
       })
-      .Fast(VectorKernel(RunVector))
+      .Fast(AlongAxisKernel(RunVector))
       .Reference("LogSoftmax", RunReference)
-      .AddSample({.inputs = {Uniform({3, 5}, -3, 3)}})
+      .AddSample({.inputs = {Floats({2, 3}, {0, 1, 2, 3, 3, 3})}})
       .AddSample({.inputs = {Uniform({2, 2, 19}, -30, 30)}})
+      .AddSample({.inputs = {Uniform({2, 5, 3}, -3, 3)}, .attrs = {{"axis", 1}}})
+      .AddSample({.inputs = {Uniform({5, 70}, -3, 3)}, .attrs = {{"axis", 0}}})
       .AddSample({.inputs = {Floats({1, 3}, {1e4, -1e4, 0})}, .check_gradient = false})
+      .AddSample(
+          {.inputs = {Floats({4, 2}, {INFINITY, 0, -INFINITY, -INFINITY, NAN, 0, -INFINITY, 0})},
+           .check_gradient = false})
       .AddSample({.inputs = {Empty({0, 3})}})
+      .AddSample({.inputs = {Empty({3, 0})}})
       .AddSample({.inputs = {Uniform({5, 3}, -1, 1)}, .ragged_lengths = {{2, 0, 3}}});
 }
 

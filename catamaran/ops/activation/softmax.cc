@@ -1,37 +1,36 @@
 // ops/activation/softmax.cc
 //
-// softmax(x): exp(x) divided by its sum, over the last axis; and its gradient as an op.
+// softmax(x): exp(x) divided by its sum along an axis; and its gradient as an op.
 
-#include "catamaran/ops/row_kernels.h"
+#include "catamaran/ops/activation/along_axis.h"
 
 // reference-begin
 namespace catamaran::reference {
 
-struct SoftmaxSizes {
-  int64_t rows, width;
-};
-
 template <class T>
-void Softmax(const T* x, T* y, const SoftmaxSizes& s) {
-  for (int64_t r = 0; r < s.rows; ++r, x += s.width, y += s.width) {
-    if (s.width == 0) continue;
-    T max = x[0];
-    for (int64_t i = 1; i < s.width; ++i) max = std::max(max, x[i]);
+void Softmax(const T* x, T* y, const AlongAxisSizes& s) {
+  for (int64_t column = 0; column < s.outer * s.inner; ++column) {
+    const int64_t at = column / s.inner * s.width * s.inner + column % s.inner;
+    T max = static_cast<T>(-HUGE_VAL);
+    for (int64_t i = 0; i < s.width; ++i) max = std::max(max, x[at + i * s.inner]);
     T sum = T(0);
     for (int64_t i = 0; i < s.width; ++i) {
-      y[i] = std::exp(x[i] - max);
-      sum += y[i];
+      y[at + i * s.inner] = std::exp(x[at + i * s.inner] - max);
+      sum += y[at + i * s.inner];
     }
-    for (int64_t i = 0; i < s.width; ++i) y[i] /= sum;
+    for (int64_t i = 0; i < s.width; ++i) y[at + i * s.inner] /= sum;
   }
 }
 
 template <class T>
-void SoftmaxGrad(const T* y, const T* dy, T* dx, const SoftmaxSizes& s) {
-  for (int64_t r = 0; r < s.rows; ++r, y += s.width, dy += s.width, dx += s.width) {
+void SoftmaxGrad(const T* y, const T* dy, T* dx, const AlongAxisSizes& s) {
+  for (int64_t column = 0; column < s.outer * s.inner; ++column) {
+    const int64_t at = column / s.inner * s.width * s.inner + column % s.inner;
     T dot = T(0);
-    for (int64_t i = 0; i < s.width; ++i) dot += y[i] * dy[i];
-    for (int64_t i = 0; i < s.width; ++i) dx[i] = y[i] * (dy[i] - dot);
+    for (int64_t i = 0; i < s.width; ++i) dot += y[at + i * s.inner] * dy[at + i * s.inner];
+    for (int64_t i = 0; i < s.width; ++i) {
+      dx[at + i * s.inner] = y[at + i * s.inner] * (dy[at + i * s.inner] - dot);
+    }
   }
 }
 
@@ -41,28 +40,24 @@ void SoftmaxGrad(const T* y, const T* dy, T* dx, const SoftmaxSizes& s) {
 namespace catamaran {
 namespace {
 
-using reference::SoftmaxSizes;
-
-SoftmaxSizes RunSizes(const KernelContext& c) {
-  SoftmaxSizes s = c.sizes<SoftmaxSizes>();
-  s.rows = RowsOf(c.in(0), s.width);
-  return s;
-}
-
 KernelStatus SoftmaxReference(KernelContext& c) {
   DispatchFloating(
       c.in(0).tensor.dtype,
-      [&]<class T>(T) { reference::Softmax(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c)); },
+      [&]<class T>(T) { reference::Softmax(c.in(0).data<T>(), c.out().data<T>(), SizesNow(c)); },
       "softmax");
   return KernelStatus::kDone;
 }
 KernelStatus SoftmaxVector(KernelContext& c) {
-  const SoftmaxSizes s = RunSizes(c);
-  const float* x = c.in(0).data<float>();
-  float* y = c.out().data<float>();
-  Split(c.pool, s.rows, 4 * s.width, [&](int64_t begin, int64_t end) {
-    RowKernelsOf(c).softmax(x + begin * s.width, y + begin * s.width, end - begin, s.width);
-  });
+  const AlongAxisSizes s = SizesNow(c);
+  DispatchFloating(
+      c.in(0).tensor.dtype,
+      [&]<class T>(T) {
+        SplitColumns(c, s, [&](int64_t begin, int64_t end) {
+          SoftmaxKernelsOf<T>(c).softmax(c.in(0).data<T>(), c.out().data<T>(), s.width, s.inner,
+                                         begin, end);
+        });
+      },
+      "softmax");
   return KernelStatus::kDone;
 }
 
@@ -71,34 +66,23 @@ KernelStatus GradReference(KernelContext& c) {
       c.in(0).tensor.dtype,
       [&]<class T>(T) {
         reference::SoftmaxGrad(c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>(),
-                               RunSizes(c));
+                               SizesNow(c));
       },
       "softmax_grad");
   return KernelStatus::kDone;
 }
 KernelStatus GradVector(KernelContext& c) {
-  const SoftmaxSizes s = RunSizes(c);
-  const float* y = c.in(0).data<float>();
-  const float* dy = c.in(1).data<float>();
-  float* dx = c.out().data<float>();
-  Split(c.pool, s.rows, 2 * s.width, [&](int64_t begin, int64_t end) {
-    const int64_t at = begin * s.width;
-    RowKernelsOf(c).softmax_grad(y + at, dy + at, dx + at, end - begin, s.width);
-  });
+  const AlongAxisSizes s = SizesNow(c);
+  DispatchFloating(
+      c.in(0).tensor.dtype,
+      [&]<class T>(T) {
+        SplitColumns(c, s, [&](int64_t begin, int64_t end) {
+          SoftmaxKernelsOf<T>(c).softmax_grad(c.in(0).data<T>(), c.in(1).data<T>(),
+                                              c.out().data<T>(), s.width, s.inner, begin, end);
+        });
+      },
+      "softmax_grad");
   return KernelStatus::kDone;
-}
-
-void FillSizes(const KernelQuery& q, Words& words) {
-  const int64_t width = LastDim(*q.in[0]);
-  words << RowsOf(*q.in[0], width) << width;
-}
-
-bool WantRows(InferContext& c) {
-  if (!c.WantFloat(0) || !c.WantMinRank(0, 1)) return false;
-  if (c.type(0).ragged_axis() == c.type(0).rank() - 1) {
-    return c.Fail("works on the last axis, which is ragged here; use ragged_softmax");
-  }
-  return true;
 }
 
 }  // namespace
@@ -106,52 +90,71 @@ bool WantRows(InferContext& c) {
 void DefineSoftmax(OpSet& ops) {
   ops.Define("softmax")
       .Group("activation")
-      .Doc("Positive numbers that add up to 1 over the last axis. Large values do not overflow.")
-      .Formula("y[…, i] = exp(x[…, i]) / sum over j of exp(x[…, j])")
-      .In("x", "[…, N]")
+      .Doc(
+          "Positive numbers that add up to 1 along an axis. Large values do not overflow. Where "
+          "the "
+          "axis holds NaN, +inf, or nothing but -inf, the results are NaN.")
+      .Formula("y[…, i, …] = exp(x[…, i, …]) / sum over j of exp(x[…, j, …])")
+      .In("x", "[…, N, …]")
+      .WithAttr("axis", AttrKind::kInt, -1, "negative counts from the end")
       .Traits(RowwiseTraits())
-      .Infer([](InferContext& c) {
-        if (WantRows(c)) c.SetResult(c.type(0));
-      })
-      .Sizes("SoftmaxSizes", FillSizes)
+      .Infer(InferAlongAxis)
+      .Sizes("AlongAxisSizes", FillAlongAxis)
       .Grad([](GradContext& c) {
-        c.SetGrad(0, c.emit().Emit("softmax_grad", {c.result(), c.grad()}));
+        c.SetGrad(
+            0, c.emit().Emit("softmax_grad", {c.result(), c.grad()}, {{"axis", c.attr("axis")}}));
       })
-      .Fast(VectorKernel(SoftmaxVector))
+      .Fast(AlongAxisKernel(SoftmaxVector))
       .Reference("Softmax", SoftmaxReference)
-      .AddSample({.inputs = {Uniform({3, 5}, -3, 3)}})
+      .AddSample({.inputs = {Floats({2, 3}, {0, 1, 2, 3, 3, 3})}})
       .AddSample({.inputs = {Uniform({2, 2, 19}, -30, 30)}})
+      .AddSample({.inputs = {Uniform({2, 5, 3}, -3, 3)}, .attrs = {{"axis", 1}}})
+      .AddSample({.inputs = {Uniform({5, 70}, -3, 3)}, .attrs = {{"axis", 0}}})
+      .AddSample({.inputs = {Uniform({3, 2, 2, 35}, -3, 3)}, .attrs = {{"axis", -3}}})
       .AddSample({.inputs = {Floats({2, 3}, {1e4, -1e4, 1e4, 0, 0, 0})}, .check_gradient = false})
+      .AddSample(
+          {.inputs = {Floats({4, 2}, {INFINITY, 0, -INFINITY, -INFINITY, NAN, 0, -INFINITY, 0})},
+           .check_gradient = false})
       .AddSample({.inputs = {Uniform({4, 1}, -1, 1)}})
       .AddSample({.inputs = {Empty({0, 3})}})
-      .AddSample({.inputs = {Uniform({5, 3}, -1, 1)}, .ragged_lengths = {{2, 0, 3}}});
+      .AddSample({.inputs = {Empty({3, 0})}})
+      .AddSample({.inputs = {Empty({3, 0})}, .attrs = {{"axis", 0}}})
+      .AddSample({.inputs = {Uniform({5, 3}, -1, 1)}, .ragged_lengths = {{2, 0, 3}}})
+      .AddSample({.inputs = {Uniform({5, 3, 4}, -1, 1)},
+                  .attrs = {{"axis", 2}},
+                  .ragged_lengths = {{2, 0, 3}}});
 }
 
 void DefineSoftmaxGrad(OpSet& ops) {
   ops.Define("softmax_grad")
       .Group("activation")
       .Doc("The gradient of softmax, from its result y.")
-      .Formula("dx[…, i] = y[…, i] * (dy[…, i] - sum over j of y[…, j] * dy[…, j])")
-      .In("y", "[…, N]")
-      .In("dy", "[…, N]")
+      .Formula("dx[…, i, …] = y[…, i, …] * (dy[…, i, …] - sum over j of y[…, j, …] * dy[…, j, …])")
+      .In("y", "[…, N, …]")
+      .In("dy", "[…, N, …]")
+      .WithAttr("axis", AttrKind::kInt, -1, "negative counts from the end")
       .Traits(RowwiseTraits())
       .Infer([](InferContext& c) {
-        if (!WantRows(c) || !c.WantFloat(1)) return;
+        int axis = 0;
+        if (!WantAxis(c, &axis) || !c.WantFloat(1)) return;
         if (c.UnifyTypes(c.type(0), c.type(1), "operands")) c.SetResult(c.type(0));
       })
-      .Sizes("SoftmaxSizes", FillSizes)
+      .Sizes("AlongAxisSizes", FillAlongAxis)
       .Grad([](GradContext& c) {
         const Var y = c.operand(0), dy = c.operand(1), u = c.grad();
-        Emitter& e = c.emit();
         if (c.wanted(0)) {
-          c.SetGrad(0, u * (dy - RowSum(dy * y)) - dy * RowSum(u * y));
+          c.SetGrad(0, u * (dy - SumAlongAxis(c, dy * y)) - dy * SumAlongAxis(c, u * y));
         }
-        if (c.wanted(1)) c.SetGrad(1, e.Emit("softmax_grad", {y, u}));
+        if (c.wanted(1)) {
+          c.SetGrad(1, c.emit().Emit("softmax_grad", {y, u}, {{"axis", c.attr("axis")}}));
+        }
       })
-      .Fast(VectorKernel(GradVector))
+      .Fast(AlongAxisKernel(GradVector))
       .Reference("SoftmaxGrad", GradReference)
-      .AddSample({.inputs = {Uniform({3, 5}, 0, 1), Uniform({3, 5}, -1, 1, 2)}})
+      .AddSample({.inputs = {Floats({2, 2}, {0.5, 0.5, 0.25, 0.75}), Floats({2, 2}, {1, 0, 1, 2})}})
       .AddSample({.inputs = {Uniform({2, 35}, 0, 1), Uniform({2, 35}, -1, 1, 2)}})
+      .AddSample({.inputs = {Uniform({2, 4, 35}, 0, 1), Uniform({2, 4, 35}, -1, 1, 2)},
+                  .attrs = {{"axis", 1}}})
       .AddSample({.inputs = {Empty({0, 3}), Empty({0, 3})}});
 }
 

@@ -49,10 +49,11 @@ KernelStatus RunReference(KernelContext& context) {
   return KernelStatus::kDone;
 }
 
-// Four elements from each block of random bits.
 KernelStatus RunBlocks(KernelContext& context) {
-  const double rate = context.op->attr("rate").AsDouble();
+  const double rate = context.sizes<reference::DropoutSizes>().rate;
   const uint64_t key = KeyOf(context, 1);
+  const RandomKernels& kernels = RandomKernelsOf(context);
+  const auto limit = static_cast<float>(rate);
   DispatchFloating(
       context.out().tensor.dtype,
       [&](auto zero) {
@@ -60,14 +61,11 @@ KernelStatus RunBlocks(KernelContext& context) {
         const T* x = context.in(0).data<const T>();
         T* y = context.out().data<T>();
         const T scale = static_cast<T>(1.0 / (1.0 - rate));
-        const auto limit = static_cast<float>(rate);
         SplitRandom(context.pool, context.in(0).size(), [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; i += 4) {
-            const PhiloxBlock block = Philox(key, static_cast<uint64_t>(i) / 4);
-            const int64_t n = std::min<int64_t>(4, end - i);
-            for (int64_t k = 0; k < n; ++k) {
-              y[i + k] = UniformFloat(block.words[k]) < limit ? T(0) : x[i + k] * scale;
-            }
+          if constexpr (sizeof(T) == 4) {
+            kernels.dropout_f32(key, limit, scale, x, y, begin, end);
+          } else {
+            kernels.dropout_f64(key, limit, scale, x, y, begin, end);
           }
         });
       },
@@ -81,9 +79,6 @@ void DefineDropout(OpSet& ops) {
   OpTraits traits;
   traits.random = true;
   traits.rowwise = true;
-  Kernel blocks;
-  blocks.name = "blocks";
-  blocks.run = RunBlocks;
   ops.Define("dropout")
       .Group("random")
       .Doc(
@@ -100,7 +95,7 @@ void DefineDropout(OpSet& ops) {
                words << query.in[0]->size() << query.op->attr("rate").AsDouble();
              })
       .Reference("Dropout", RunReference)
-      .Fast(blocks)
+      .Fast(BlocksKernel(RunBlocks))
       .Grad([](GradContext& c) {
         if (!c.wanted(0)) return;
         c.SetGrad(0,

@@ -39,16 +39,20 @@ KernelStatus RunReference(KernelContext& context) {
   return KernelStatus::kDone;
 }
 
-// Four numbers from each block of random bits.
+// Two numbers from two words.
 template <class T>
-void FillBlocks(uint64_t key, T mean, T std, T* y, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; i += 4) {
-    const PhiloxBlock block = Philox(key, static_cast<uint64_t>(i) / 4);
-    const NormalPair a = NormalFloats(block.words[0], block.words[1]);
-    const NormalPair b = NormalFloats(block.words[2], block.words[3]);
-    const float four[4] = {a.first, a.second, b.first, b.second};
-    const int64_t n = std::min<int64_t>(4, end - i);
-    for (int64_t k = 0; k < n; ++k) y[i + k] = mean + std * static_cast<T>(four[k]);
+void FillBlocks(const RandomKernels& kernels, uint64_t key, T mean, T std, T* y, int64_t begin,
+                int64_t end) {
+  constexpr int64_t kPiece = 512;
+  uint32_t words[kPiece];
+  for (int64_t at = begin; at < end; at += kPiece) {
+    const int64_t n = std::min(kPiece, end - at);
+    kernels.words(key, at, std::min(at + kPiece, (end + 1) / 2 * 2), words);
+    for (int64_t i = 0; i < n; i += 2) {
+      const NormalPair pair = NormalFloats(words[i], words[i + 1]);
+      y[at + i] = mean + std * static_cast<T>(pair.first);
+      if (i + 1 < n) y[at + i + 1] = mean + std * static_cast<T>(pair.second);
+    }
   }
 }
 
@@ -57,11 +61,11 @@ KernelStatus RunBlocks(KernelContext& context) {
       context.out().tensor.dtype,
       [&](auto zero) {
         using T = decltype(zero);
-        const auto mean = static_cast<T>(context.op->attr("mean").AsDouble());
-        const auto std = static_cast<T>(context.op->attr("std").AsDouble());
+        const auto& s = context.sizes<reference::NormalSizes>();
+        const auto mean = static_cast<T>(s.mean), std = static_cast<T>(s.std);
         T* y = context.out().data<T>();
         SplitRandom(context.pool, context.out().size(), [&](int64_t begin, int64_t end) {
-          FillBlocks(KeyOf(context, 0), mean, std, y, begin, end);
+          FillBlocks(RandomKernelsOf(context), KeyOf(context, 0), mean, std, y, begin, end);
         });
       },
       "normal");
@@ -73,9 +77,6 @@ KernelStatus RunBlocks(KernelContext& context) {
 void DefineNormal(OpSet& ops) {
   OpTraits traits;
   traits.random = true;
-  Kernel blocks;
-  blocks.name = "blocks";
-  blocks.run = RunBlocks;
   ops.Define("normal")
       .Group("random")
       .Doc(
@@ -95,7 +96,7 @@ void DefineNormal(OpSet& ops) {
                      << query.op->attr("std").AsDouble();
              })
       .Reference("Normal", RunReference)
-      .Fast(blocks)
+      .Fast(BlocksKernel(RunBlocks))
       .StopsGrad()
       .AddSample({.inputs = {Ints({}, {7}, DType::kU64)}, .attrs = {{"shape", Attr::Ints({3, 5})}}})
       .AddSample({.inputs = {Ints({}, {7}, DType::kU64)},

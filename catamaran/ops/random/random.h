@@ -9,10 +9,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "catamaran/base/random.h"
 #include "catamaran/base/thread_pool.h"
 #include "catamaran/ops/op.h"
+#include "catamaran/ops/random/random_simd.h"
 
 // reference-begin
 namespace catamaran::reference {
@@ -69,6 +71,32 @@ void SplitRandom(ThreadPool* pool, int64_t count, F&& body) {
   } else {
     pool->ParallelFor(count, kGrain, body);
   }
+}
+
+struct PreparedRandom final : Prepared {
+  const RandomKernels* kernels = nullptr;
+};
+
+// A kernel named "blocks" that finds the vector code with RandomKernelsOf.
+inline Kernel BlocksKernel(KernelFn run) {
+  Kernel kernel;
+  kernel.name = "blocks";
+  kernel.run = run;
+  kernel.prepare = [](const KernelQuery& query) -> std::unique_ptr<Prepared> {
+    auto prepared = std::make_unique<PreparedRandom>();
+    prepared->kernels = &plain::GetRandomKernels();
+#if CATAMARAN_HAS_X86_ISAS
+    if (query.isa == Isa::kAvx512) prepared->kernels = &avx512::GetRandomKernels();
+    if (query.isa == Isa::kAvx2) prepared->kernels = &avx2::GetRandomKernels();
+#else
+    (void)query;
+#endif
+    return prepared;
+  };
+  return kernel;
+}
+inline const RandomKernels& RandomKernelsOf(const KernelContext& context) {
+  return *static_cast<const PreparedRandom*>(context.prepared)->kernels;
 }
 
 inline uint64_t KeyOf(const KernelContext& context, int i) {

@@ -39,19 +39,12 @@ KernelStatus RunReference(KernelContext& context) {
   return KernelStatus::kDone;
 }
 
-// Four floats from each block of random bits.
 KernelStatus RunBlocks(KernelContext& context) {
-  const uint64_t key = KeyOf(context, 0);
-  const auto low = static_cast<float>(context.op->attr("low").AsDouble());
-  const auto width =
-      static_cast<float>(context.op->attr("high").AsDouble() - context.op->attr("low").AsDouble());
+  const auto& s = context.sizes<reference::UniformSizes>();
+  const auto low = static_cast<float>(s.low), width = static_cast<float>(s.high - s.low);
   float* y = context.out().data<float>();
   SplitRandom(context.pool, context.out().size(), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; i += 4) {
-      const PhiloxBlock block = Philox(key, static_cast<uint64_t>(i) / 4);
-      const int64_t n = std::min<int64_t>(4, end - i);
-      for (int64_t k = 0; k < n; ++k) y[i + k] = low + width * UniformFloat(block.words[k]);
-    }
+    RandomKernelsOf(context).uniform(KeyOf(context, 0), low, width, y, begin, end);
   });
   return KernelStatus::kDone;
 }
@@ -61,12 +54,10 @@ KernelStatus RunBlocks(KernelContext& context) {
 void DefineUniform(OpSet& ops) {
   OpTraits traits;
   traits.random = true;
-  Kernel blocks;
-  blocks.name = "blocks";
+  Kernel blocks = BlocksKernel(RunBlocks);
   blocks.supports = [](const KernelQuery& query) {
     return query.out[0]->tensor.dtype == DType::kF32;
   };
-  blocks.run = RunBlocks;
   ops.Define("uniform")
       .Group("random")
       .Doc(
