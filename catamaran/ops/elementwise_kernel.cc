@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kGrain = 16384;  // elements that are worth another thread
 constexpr int kTempBytes = 4096;   // of one intermediate result
-constexpr int kMaxTemps = 12;      // alive at once
+constexpr int kMaxTemps = 14;      // alive at once
 constexpr int kMaxInputs = BroadcastLoop::kMaxInputs;
 
 VectorType VectorTypeOf(DType dtype) {
@@ -71,7 +71,8 @@ class VectorPlan : public Prepared {
  public:
   const ScalarFunction* function = nullptr;
   Isa isa = Isa::kPlain;
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;   // in which values are computed
+  DType stored = DType::kF32;  // of the operands: f16 and bf16 are widened piece by piece
   VectorType type = VectorType::kF32;
   unsigned scalars = 0;
   int num_inputs = 0;
@@ -87,11 +88,32 @@ class VectorPlan : public Prepared {
   const void* constant(int i) const { return &constants[i]; }
 };
 
+// Where intermediate results lie: a step may write where one of its arguments was for the last
+// time.
+class TempPlaces {
+ public:
+  // -1 when too many are alive.
+  int Take() {
+    for (int i = 0; i < kMaxTemps; ++i) {
+      if (busy_[i]) continue;
+      busy_[i] = true;
+      return i;
+    }
+    return -1;
+  }
+  void Free(int place) { busy_[place] = false; }
+
+ private:
+  bool busy_[kMaxTemps] = {};
+};
+
 // Chooses the vector code of every node. False when the formula does not fit.
 bool Compile(VectorPlan& plan) {
   const ScalarFunction& f = *plan.function;
   const auto& nodes = f.nodes();
   const int root = f.root();
+  const bool half = plan.stored != plan.dtype;
+  const HalfFunctions conversions = FindHalfFunctions(plan.isa);
   std::vector<int> last_use(nodes.size(), -1);
   for (int i = 0; i <= root; ++i) {
     for (int a : nodes[i].args) {
@@ -99,13 +121,23 @@ bool Compile(VectorPlan& plan) {
     }
   }
   std::vector<Source> sources(nodes.size());
-  std::vector<bool> busy(kMaxTemps, false);
+  TempPlaces places;
   plan.steps.clear();
   plan.constants.clear();
   for (int i = 0; i <= root; ++i) {
     const ScalarNode& node = nodes[i];
     if (node.kind == ScalarKind::kInput) {
       sources[i] = {Source::Kind::kInput, node.input, (plan.scalars >> node.input & 1) != 0};
+      if (!half || node.condition || last_use[i] < 0) continue;
+      Step widen;
+      widen.run = plan.stored == DType::kF16 ? conversions.widen_f16 : conversions.widen_bf16;
+      widen.num_args = 1;
+      widen.args[0] = sources[i];
+      widen.scalar = sources[i].scalar;
+      widen.temp = places.Take();
+      if (widen.temp < 0) return false;
+      sources[i] = {Source::Kind::kTemp, widen.temp, widen.scalar};
+      plan.steps.push_back(widen);
       continue;
     }
     if (node.kind == ScalarKind::kConstant) {
@@ -127,26 +159,24 @@ bool Compile(VectorPlan& plan) {
     if (step.scalar && i == root) return false;
     step.run = FindVector(plan.isa, node.kind, plan.type, step.scalar ? 0 : mask);
     if (!step.run) return false;
-    // A step may write where one of its arguments was, if that has the same width.
-    const auto free_dead = [&] {
-      for (int k = 0; k < step.num_args; ++k) {
-        const int a = node.args[k];
-        if (sources[a].kind == Source::Kind::kTemp && last_use[a] == i) {
-          busy[sources[a].index] = false;
-        }
-      }
-    };
-    if (i == root) {
-      step.temp = -1;
-    } else {
-      const auto free = std::find(busy.begin(), busy.end(), false);
-      if (free == busy.end()) return false;
-      *free = true;
-      step.temp = static_cast<int>(free - busy.begin());
+    const bool round = half && i == root && !f.result_is_condition();
+    if (i != root || round) {
+      step.temp = places.Take();
+      if (step.temp < 0) return false;
       sources[i] = {Source::Kind::kTemp, step.temp, step.scalar};
     }
-    free_dead();
+    for (int k = 0; k < step.num_args; ++k) {
+      const int a = node.args[k];
+      if (sources[a].kind == Source::Kind::kTemp && last_use[a] == i) places.Free(sources[a].index);
+    }
     plan.steps.push_back(step);
+    if (round) {
+      Step last;
+      last.run = plan.stored == DType::kF16 ? conversions.round_f16 : conversions.round_bf16;
+      last.num_args = 1;
+      last.args[0] = sources[i];
+      plan.steps.push_back(last);
+    }
   }
   return !plan.steps.empty();
 }
@@ -251,8 +281,8 @@ std::unique_ptr<VectorPlan> MakePlan(const KernelQuery& query) {
   plan->num_inputs = plan->function->num_inputs();
   if (plan->num_inputs > kMaxInputs) return nullptr;
   plan->isa = query.isa;
-  plan->dtype = ValueDType(*plan->function, query.in);
-  if (plan->dtype == DType::kF16 || plan->dtype == DType::kBF16) return nullptr;
+  plan->stored = ValueDType(*plan->function, query.in);
+  plan->dtype = IsHalf(plan->stored) ? DType::kF32 : plan->stored;
   plan->type = VectorTypeOf(plan->dtype);
   plan->chunk = kTempBytes / static_cast<int64_t>(SizeOf(plan->dtype));
   for (int k = 0; k < plan->num_inputs; ++k) {
@@ -356,6 +386,7 @@ Kernel ElementwiseVectorKernel() {
     return MakePlan(query);
   };
   kernel.run = RunVector;
+  kernel.half = true;
   return kernel;
 }
 

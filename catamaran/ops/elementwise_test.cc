@@ -15,6 +15,7 @@
 #include "catamaran/ops/op_list.h"
 #include "catamaran/ops/op_runner.h"
 #include "catamaran/ops/samples.h"
+#include "catamaran/tensor/cast.h"
 
 namespace catamaran {
 namespace {
@@ -127,6 +128,40 @@ TEST_F(ElementwiseTest, TheSplitOverThreadsDoesNotChangeBits) {
   EXPECT_TRUE(RunStraight(*bias.function, in, {DetectIsa(), "vector", nullptr})
                   .at(0)
                   .Equals(RunStraight(*bias.function, in, {DetectIsa(), "vector", &pool}).at(0)));
+}
+
+TEST_F(ElementwiseTest, HalvesAreWidenedPieceByPieceAndRoundedAsCastDoes) {
+  ThreadPool pool(3);
+  for (const DType half : {DType::kF16, DType::kBF16}) {
+    // Every pattern of 16 bits, and a row that broadcasts.
+    Tensor x = Tensor::Allocate(half, {256, 256});
+    auto* bits = static_cast<uint16_t*>(x.mutable_raw_data());
+    for (int i = 0; i < 65536; ++i) bits[i] = static_cast<uint16_t>(i);
+    const Tensor row = Cast(Uniform({256}, -3, 3), half);
+    for (const char* name : {"mul", "silu", "less"}) {
+      const bool two = std::string_view(name) != "silu";
+      const auto types = [&](DType dtype) {
+        std::vector<Type> list = {Type::Tensor(dtype, {256, 256})};
+        if (two) list.push_back(Type::Tensor(dtype, {256}));
+        return list;
+      };
+      OneOp narrow(ops_, name, types(half)), wide(ops_, name, types(DType::kF32));
+      std::vector<RunnerValue> in = {{x, {}}}, wide_in = {{Cast(x, DType::kF32), {}}};
+      if (two) {
+        in.push_back({row, {}});
+        wide_in.push_back({Cast(row, DType::kF32), {}});
+      }
+      Tensor wanted = RunStraight(*wide.function, wide_in, {Isa::kPlain, "vector", nullptr}).at(0);
+      if (wanted.dtype() == DType::kF32) wanted = Cast(wanted, half);
+      for (int isa = 0; isa <= static_cast<int>(DetectIsa()); ++isa) {
+        const Tensor got =
+            RunStraight(*narrow.function, in, {static_cast<Isa>(isa), "vector", &pool}).at(0);
+        EXPECT_EQ(got.dtype(), wanted.dtype());
+        EXPECT_TRUE(AllClose(Cast(got, DType::kF32), Cast(wanted, DType::kF32), 0, 0, true))
+            << name << " of " << Name(half) << " for " << IsaName(static_cast<Isa>(isa));
+      }
+    }
+  }
 }
 
 // Prepares for one leading size and runs with others, as ragged totals ask for.

@@ -10,4 +10,12 @@ VectorFn FindVector([[maybe_unused]] Isa isa, ScalarKind kind, VectorType type, 
   return plain::FindVector(kind, type, scalars);
 }
 
+HalfFunctions FindHalfFunctions([[maybe_unused]] Isa isa) {
+#if CATAMARAN_HAS_X86_ISAS
+  if (isa == Isa::kAvx512) return avx512::GetHalfFunctions();
+  if (isa == Isa::kAvx2) return avx2::GetHalfFunctions();
+#endif
+  return plain::GetHalfFunctions();
+}
+
 }  // namespace catamaran
