@@ -1,5 +1,9 @@
 #include "catamaran/base/memory.h"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <bit>
 #include <cstdlib>
 #include <new>
@@ -12,11 +16,27 @@ namespace {
 // More than any machine has, and small enough that sums of sizes do not overflow.
 constexpr size_t kLargestBlock = size_t{1} << 50;
 
+// Blocks of this size and more begin at a huge page and ask for them: with small ones a pass over
+// a large parameter spends a third of its time on page tables.
+constexpr size_t kLargeBlock = size_t{8} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+void* AllocateLarge(size_t bytes) {
+  void* block = nullptr;
+  if (posix_memalign(&block, kHugePage, bytes) != 0) return nullptr;
+#if defined(__linux__)
+  madvise(block, bytes, MADV_HUGEPAGE);  // only a wish: without it memory is as usual
+#endif
+  return block;
+}
+
 class SystemMemory final : public Allocator {
  public:
   void* Allocate(size_t bytes) override {
     void* block = nullptr;
-    if (bytes <= kLargestBlock) {
+    if (bytes >= kLargeBlock && bytes <= kLargestBlock) {
+      block = AllocateLarge(bytes);
+    } else if (bytes <= kLargestBlock) {
       const size_t rounded = (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
       block = std::aligned_alloc(kMemoryAlignment, rounded == 0 ? kMemoryAlignment : rounded);
     }
