@@ -64,7 +64,7 @@ TableInit InitOf(const Attr& attr) {
 
 Optimizer OptimizerOf(const Attr& attr) {
   const Choice choice(attr);
-  Optimizer optimizer = MakeOptimizer(choice.name, 0.01);
+  Optimizer optimizer = MakeOptimizer(choice.name);
   if (!choice.call) return optimizer;
   if (choice.call->positional.size() > 1) Fail("{} takes lr, then arguments by name", choice.name);
   if (choice.call->positional.size() == 1) {

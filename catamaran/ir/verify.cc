@@ -118,8 +118,11 @@ class Verifier {
   }
 
   void AddWrites(const Op& op, std::vector<Write>& writes) {
-    // `update` writes its slots too.
-    for (const std::string& s : op.states) writes.push_back({s, op.at, op.name()});
+    // `update` writes its slots too; `average` only reads what it averages.
+    for (const std::string& s : op.states) {
+      writes.push_back({s, op.at, op.name()});
+      if (op.Is("average")) break;
+    }
   }
 
   void CheckCall(const Op& op, const Block& block, const Block& body, std::vector<Write>& writes) {

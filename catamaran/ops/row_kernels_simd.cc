@@ -111,16 +111,11 @@ void LayerNormGrad(const float* x, const float* scale, const float* dy, float* d
   }
 }
 
-void Update(rules::Rule rule, const rules::Hyper& hyper, float* w, const float* g,
-            float* const* slots, int64_t rows, int64_t width, double lr, int64_t step) {
-  rules::Apply(rule, hyper, w, g, slots, rows, width, lr, step);
-}
-
 }  // namespace
 
 const RowKernels& GetRowKernels() {
-  static constexpr RowKernels kernels = {Softmax,   LogSoftmax,    SoftmaxGrad, LogSumExp,
-                                         LayerNorm, LayerNormGrad, Update};
+  static constexpr RowKernels kernels = {Softmax,   LogSoftmax, SoftmaxGrad,
+                                         LogSumExp, LayerNorm,  LayerNormGrad};
   return kernels;
 }
 

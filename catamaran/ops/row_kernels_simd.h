@@ -1,15 +1,12 @@
 // ops/row_kernels_simd.h
 //
-// Vector code for ops that work on rows of floats, and for the optimizers' update rules: one
-// table of functions for each instruction set. Plain data and pointers only, so that the vector
-// files can include it. Sums are kept in 16 lanes that are added up in one fixed order, so every
-// instruction set gives the same bits for them.
+// Vector code for ops that work on rows of floats: one table of functions for each instruction set.
+// Plain data and pointers only, so that the vector files can include it. Sums are kept in 16 lanes
+// that are added up in one fixed order, so every instruction set gives the same bits for them.
 
 #pragma once
 
 #include <cstdint>
-
-#include "catamaran/table/update_rules.h"
 
 namespace catamaran {
 
@@ -26,9 +23,6 @@ struct RowKernels {
   // Also leaves the mean and the inverse deviation of each row.
   void (*layer_norm_grad)(const float* x, const float* scale, const float* dy, float* dx,
                           float* mean, float* inverse, int64_t rows, int64_t width, double epsilon);
-  // As rules::Apply.
-  void (*update)(rules::Rule rule, const rules::Hyper& hyper, float* w, const float* g,
-                 float* const* slots, int64_t rows, int64_t width, double lr, int64_t step);
 };
 
 namespace plain {

@@ -27,6 +27,7 @@ class RowSums {
 
   int64_t size() const { return static_cast<int64_t>(keys_.size()); }
   uint64_t key(int64_t i) const { return keys_[static_cast<size_t>(i)]; }  // rising
+  const uint64_t* keys() const { return keys_.data(); }
   const T* row(int64_t i) const { return sums_.data() + i * width_; }
 
  private:

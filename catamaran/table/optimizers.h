@@ -15,26 +15,29 @@
 
 namespace catamaran {
 
-inline constexpr int kMaxSlots = 2;
+inline constexpr int kMaxSlots = 3;
 
 struct SlotFact {
   std::string_view name;             // "m", "v"
   bool per_row = false;              // one number a row, not one a weight
   bool initial_accumulator = false;  // starts at that hyperparameter, not at 0
+  bool centered_only = false;        // a last slot, there only when `centered` is set
 };
 
 struct HyperFact {
   std::string_view name;
   double default_value = 0;
   std::string_view doc;
+  bool flag = false;  // 1 or 0; `true` or `false` in a program
 };
 
 struct OptimizerFact {
   rules::Rule rule;
   std::string_view name;
   std::string_view doc;
-  std::span<const SlotFact> slots;
+  std::span<const SlotFact> slots;    // all it can have; Optimizer::slots are those it has
   std::span<const HyperFact> hypers;  // besides lr
+  double lr = 0.01;                   // the default
   bool needs_step = false;            // counts the updates of a weight
 };
 
@@ -53,14 +56,17 @@ struct Optimizer {
   rules::Hyper hyper;
 
   const OptimizerFact& fact() const { return FactOf(rule); }
+  // What is kept beside each weight with these hyperparameters.
+  std::span<const SlotFact> slots() const;
   // What slot k is filled with at first.
   double SlotInitial(int k) const {
-    return fact().slots[static_cast<size_t>(k)].initial_accumulator ? initial_accumulator : 0;
+    return slots()[static_cast<size_t>(k)].initial_accumulator ? initial_accumulator : 0;
   }
 };
 
 // The optimizer of that name with the facts' defaults. An Error that lists the names when there
 // is none.
+Optimizer MakeOptimizer(std::string_view name);
 Optimizer MakeOptimizer(std::string_view name, double lr);
 // Sets `lr` or one of the rule's hyperparameters. An Error that lists them when it has no such,
 // or when the value makes no sense (a negative rate, a beta outside [0, 1)).

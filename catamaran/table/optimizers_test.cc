@@ -2,77 +2,124 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "catamaran/base/error.h"
+#include "catamaran/table/optimizer_goldens_test_util.h"
 
 namespace catamaran {
 namespace {
 
-using rules::Hyper;
-
-// n weights, gradients and two slots with unlike values.
-struct Case {
-  explicit Case(int64_t n) : w(n), g(n), s0(n), s1(n) {
-    for (int64_t i = 0; i < n; ++i) {
-      const double x = static_cast<double>(i);
-      w[i] = std::sin(x), g[i] = std::cos(3 * x), s0[i] = 0.1 * std::sin(x + 1);
-      s1[i] = 0.2 + 0.1 * std::cos(x);
-    }
+// Ten steps of a rule on one parameter, in T.
+template <class T>
+std::vector<double> Train(const Optimizer& optimizer, const GoldenParam& param) {
+  std::vector<T> w(param.start.begin(), param.start.end());
+  // Each parameter is one row for lamb; rowwise_adagrad has its own rows.
+  const bool rowwise = optimizer.rule == rules::Rule::kRowwiseAdagrad;
+  const int64_t n = static_cast<int64_t>(w.size());
+  const int64_t rows = rowwise ? param.shape[0] : 1;
+  std::vector<std::vector<T>> slots;
+  T* at[kMaxSlots] = {};
+  for (size_t k = 0; k < optimizer.slots().size(); ++k) {
+    slots.emplace_back(w.size(), static_cast<T>(optimizer.SlotInitial(static_cast<int>(k))));
+    at[k] = slots.back().data();
   }
-  std::vector<double> w, g, s0, s1;
-};
+  for (size_t step = 0; step < param.gradients.size(); ++step) {
+    const std::vector<T> g(param.gradients[step].begin(), param.gradients[step].end());
+    rules::Apply(optimizer.rule, optimizer.hyper, w.data(), g.data(), at, rows, n / rows,
+                 optimizer.lr, static_cast<int64_t>(step) + 1);
+  }
+  return {w.begin(), w.end()};
+}
 
-TEST(UpdateRules, FollowTheirFormulas) {
-  const Case c(7);
-  const double lr = 0.1;
-  Hyper h;
-  h.weight_decay = 0.5;
-  h.epsilon = 1e-3;
-  const double keep = 1 - lr * h.weight_decay;
-  for (const OptimizerFact& fact : Optimizers()) {
-    for (bool nesterov : {false, true}) {
-      Case x = c;
-      h.nesterov = nesterov;
-      double* slots[] = {x.s0.data(), x.s1.data()};
-      if (fact.rule != rules::Rule::kMomentum && fact.rule != rules::Rule::kAdam)
-        slots[0] = slots[1];
-      rules::Apply(fact.rule, h, x.w.data(), c.g.data(), slots, 1, 7, lr, 3);
-      double mean_square = 0;
-      for (double g : c.g) mean_square += g * g / 7;
-      for (size_t i = 0; i < 7; ++i) {
-        const double g = c.g[i];
-        double move = 0;
-        switch (fact.rule) {
-          case rules::Rule::kSgd:
-            move = g;
-            break;
-          case rules::Rule::kMomentum: {
-            const double m = 0.9 * c.s0[i] + g;
-            move = nesterov ? g + 0.9 * m : m;
-            break;
-          }
-          case rules::Rule::kAdagrad:
-            move = g / (std::sqrt(c.s1[i] + g * g) + 1e-3);
-            break;
-          case rules::Rule::kRowwiseAdagrad:
-            move = g / (std::sqrt(c.s1[0] + mean_square) + 1e-3);
-            break;
-          case rules::Rule::kAdam: {
-            const double m = (0.9 * c.s0[i] + 0.1 * g) / (1 - std::pow(0.9, 3));
-            const double v = (0.999 * c.s1[i] + 0.001 * g * g) / (1 - std::pow(0.999, 3));
-            move = m / (std::sqrt(v) + 1e-3);
-            break;
-          }
-          case rules::Rule::kRmsprop:
-            move = g / (std::sqrt(0.9 * c.s1[i] + 0.1 * g * g) + 1e-3);
-            break;
-        }
-        EXPECT_NEAR(x.w[i], c.w[i] * keep - lr * move, 1e-12) << fact.name << " " << i;
+TEST(UpdateRules, GiveTheNumbersOfPyTorchAndNumPy) {
+  const OptimizerGoldens goldens = ReadOptimizerGoldens();
+  ASSERT_EQ(goldens.params.size(), 3u);
+  std::set<std::string> seen;
+  for (const GoldenCase& c : goldens.cases) {
+    seen.insert(c.rule);
+    Optimizer optimizer = MakeOptimizer(c.rule, 1);
+    for (const auto& [name, value] : c.settings) SetHyper(optimizer, name, value);
+    for (size_t p = 0; p < goldens.params.size(); ++p) {
+      ASSERT_EQ(goldens.params[p].gradients.size(), 10u);
+      const std::vector<double> wide = Train<double>(optimizer, goldens.params[p]);
+      const std::vector<double> narrow = Train<float>(optimizer, goldens.params[p]);
+      ASSERT_EQ(wide.size(), c.ends[p].size());
+      for (size_t i = 0; i < wide.size(); ++i) {
+        EXPECT_NEAR(wide[i], c.ends[p][i], 1e-12) << c.name << " " << p << " " << i;
+        EXPECT_NEAR(narrow[i], c.ends[p][i], 1e-5) << c.name << " " << p << " " << i;
       }
     }
   }
+  for (const OptimizerFact& fact : Optimizers()) {
+    EXPECT_TRUE(seen.contains(std::string(fact.name))) << fact.name << " has no golden numbers";
+  }
+}
+
+// What is cut must not change what is computed; sums over a row have one order.
+TEST(UpdateRules, AnySplitGivesTheSameBits) {
+  const int64_t rows = 6, width = 37, n = rows * width;
+  for (const OptimizerFact& fact : Optimizers()) {
+    for (const double penalty : {0.0, 0.1}) {
+      Optimizer optimizer = MakeOptimizer(fact.name, 0.1);
+      for (const HyperFact& hyper : fact.hypers) {
+        if (hyper.flag) SetHyper(optimizer, hyper.name, 1);
+        if (hyper.name == "l1" || hyper.name == "weight_decay") {
+          SetHyper(optimizer, hyper.name, penalty);
+        }
+      }
+      std::vector<float> ends[2];
+      for (const bool cut : {false, true}) {
+        std::vector<float> w(n), g(n), slots[kMaxSlots];
+        for (int64_t i = 0; i < n; ++i) {
+          const float x = static_cast<float>(i);
+          w[i] = std::sin(x), g[i] = std::cos(3 * x);
+        }
+        for (auto& slot : slots) slot.assign(n, 0.25f);
+        const auto apply = [&](int64_t begin, int64_t count, int64_t row) {
+          float* at[kMaxSlots];
+          for (int k = 0; k < kMaxSlots; ++k) {
+            const bool one = fact.slots.size() > static_cast<size_t>(k) && fact.slots[k].per_row;
+            at[k] = slots[k].data() + (one ? begin / width : begin);
+          }
+          rules::Apply(optimizer.rule, optimizer.hyper, w.data() + begin, g.data() + begin, at,
+                       count / row, row, 0.1, 3);
+        };
+        if (!cut) {
+          apply(0, n, width);
+        } else if (!rules::ByElement(fact.rule)) {
+          for (int64_t r = 0; r < rows; ++r) apply(r * width, width, width);
+        } else {
+          for (int64_t i = 0; i < n; i += 19) apply(i, std::min<int64_t>(19, n - i), 1);
+        }
+        ends[cut] = w;
+        for (const auto& slot : slots) ends[cut].insert(ends[cut].end(), slot.begin(), slot.end());
+      }
+      EXPECT_EQ(ends[0], ends[1]) << fact.name;
+    }
+  }
+}
+
+TEST(UpdateRules, FtrlHoldsWeightsAtZeroAndLambAParameterOfZeros) {
+  Optimizer ftrl = MakeOptimizer("ftrl", 0.1);
+  SetHyper(ftrl, "l1", 1);
+  double w[2] = {0, 0}, n[2] = {}, z[2] = {};
+  const double g[2] = {0.9, 1.5};
+  double* slots[kMaxSlots] = {n, z};
+  rules::Apply(ftrl.rule, ftrl.hyper, w, g, slots, 1, 2, 0.1, 1);
+  EXPECT_EQ(w[0], 0);
+  EXPECT_LT(w[1], 0);
+  // Without a length to keep to, lamb steps as adam does.
+  Optimizer lamb = MakeOptimizer("lamb", 0.1);
+  double w0[2] = {}, m[2] = {}, v[2] = {};
+  double* lamb_slots[kMaxSlots] = {m, v};
+  rules::Apply(lamb.rule, lamb.hyper, w0, g, lamb_slots, 1, 2, 0.1, 1);
+  EXPECT_NEAR(w0[0], -0.1, 1e-5);
+  EXPECT_NEAR(w0[1], -0.1, 1e-5);
 }
 
 TEST(Optimizers, DefaultsComeFromTheFacts) {
@@ -106,6 +153,13 @@ TEST(Optimizers, MistakesAreNamed) {
   Optimizer adam = MakeOptimizer("adam", 1);
   EXPECT_NE(message([&] { SetHyper(adam, "beta1", 1); }).find("below 1"), std::string::npos);
   EXPECT_EQ(MakeOptimizer("adagrad", 1).SlotInitial(0), 0);
+}
+
+TEST(Optimizers, RmspropKeepsTheMeanOnlyWhenItIsCentered) {
+  Optimizer rmsprop = MakeOptimizer("rmsprop", 1);
+  EXPECT_EQ(rmsprop.slots().size(), 1u);
+  SetHyper(rmsprop, "centered", 1);
+  EXPECT_EQ(rmsprop.slots().size(), 2u);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ int64_t SlotSize(const SlotFact& slot, int64_t width) { return slot.per_row ? 1 
 ReferenceTable::ReferenceTable(const TableConfig& config) : config_(config) {
   CheckTableConfig(config_);
   if (config_.optimizer) {
-    for (const SlotFact& slot : config_.optimizer->fact().slots) {
+    for (const SlotFact& slot : config_.optimizer->slots()) {
       slot_width_ += SlotSize(slot, config_.width);
     }
   }
@@ -24,7 +24,7 @@ ReferenceTable::ReferenceTable(const TableConfig& config) : config_(config) {
 void ReferenceTable::FillSlots(Row& row) const {
   if (!config_.optimizer) return;
   float* at = row.numbers.data() + config_.width;
-  const auto slots = config_.optimizer->fact().slots;
+  const auto slots = config_.optimizer->slots();
   for (size_t k = 0; k < slots.size(); ++k) {
     const int64_t n = SlotSize(slots[k], config_.width);
     std::fill(at, at + n, static_cast<float>(config_.optimizer->SlotInitial(static_cast<int>(k))));
@@ -153,7 +153,7 @@ void ReferenceTable::Observe(const TableObservation& o, const TableStep& step) {
 
 void ReferenceTable::Update(Row& row, const Gradient& gradient) {
   const Optimizer& optimizer = *config_.optimizer;
-  const auto facts = optimizer.fact().slots;
+  const auto facts = optimizer.slots();
   float* slots[kMaxSlots] = {};
   float* at = row.numbers.data() + config_.width;
   for (size_t k = 0; k < facts.size(); ++k) {

@@ -47,7 +47,7 @@ std::vector<SlotPlace> SlotPlaces(const TableConfig& config) {
   std::vector<SlotPlace> places;
   if (!config.optimizer) return places;
   int64_t offset = config.width;
-  for (const SlotFact& slot : config.optimizer->fact().slots) {
+  for (const SlotFact& slot : config.optimizer->slots()) {
     const int64_t size = slot.per_row ? 1 : config.width;
     places.push_back({"slot." + std::string(slot.name), offset, size, slot.per_row});
     offset += size;

@@ -3,9 +3,7 @@
 // update(@w, grad, …): an optimizer's update rule applied to a parameter and its slots, in place.
 // The rules stand in table/update_rules.h; tables apply the same ones.
 
-#include <cmath>
-
-#include "catamaran/ops/row_kernels.h"
+#include "catamaran/ops/effect/update_code.h"
 #include "catamaran/ops/row_sums.h"
 #include "catamaran/table/optimizers.h"
 
@@ -13,12 +11,14 @@ namespace catamaran {
 namespace {
 
 struct UpdateSizes {
-  int64_t rule, nesterov;
-  double momentum, beta1, beta2, rho, epsilon, weight_decay;
+  int64_t rule, nesterov, centered;
+  double momentum, beta1, beta2, rho, epsilon, weight_decay, l1, l2, beta;
 };
 
 rules::Hyper HyperOf(const UpdateSizes& s) {
-  return {s.momentum, s.nesterov != 0, s.beta1, s.beta2, s.rho, s.epsilon, s.weight_decay};
+  return {s.momentum, s.nesterov != 0, s.centered != 0, s.beta1, s.beta2,
+          s.rho,      s.epsilon,       s.weight_decay,  s.l1,    s.l2,
+          s.beta};
 }
 
 // Attributes of the op that are not hyperparameters.
@@ -38,34 +38,17 @@ Optimizer OptimizerOf(const Op& op) {
 void FillSizes(const KernelQuery& q, Words& words) {
   const Optimizer o = OptimizerOf(*q.op);
   const rules::Hyper& h = o.hyper;
-  words << static_cast<int64_t>(o.rule) << h.nesterov << h.momentum << h.beta1 << h.beta2 << h.rho
-        << h.epsilon << h.weight_decay;
+  words << static_cast<int64_t>(o.rule) << h.nesterov << h.centered << h.momentum << h.beta1
+        << h.beta2 << h.rho << h.epsilon << h.weight_decay << h.l1 << h.l2 << h.beta;
 }
-
-// One function for whole rows, of the vector code or the plain one.
-template <class T>
-using UpdateFn = void (*)(rules::Rule, const rules::Hyper&, T* w, const T* g, T* const* slots,
-                          int64_t rows, int64_t width, double lr, int64_t step);
 
 // What one run works on.
 template <class T>
 struct Work {
-  rules::Rule rule;
-  rules::Hyper hyper;
-  T* w;
-  T* slots[kMaxSlots] = {};
-  int64_t slot_width[kMaxSlots] = {};  // numbers a row
-  int num_slots = 0;
-  int64_t rows, width;
-  double lr;
-  int64_t step;
-
-  // The rule on rows [begin, begin + count).
-  void Apply(UpdateFn<T> update, int64_t begin, int64_t count, const T* g) const {
-    T* at[kMaxSlots] = {};
-    for (int k = 0; k < num_slots; ++k) at[k] = slots[k] + begin * slot_width[k];
-    update(rule, hyper, w + begin * width, g, at, count, width, lr, step);
-  }
+  const UpdateFunctions<T>& functions;
+  rules::Factors<T> factors;
+  UpdateTarget<T> to = {};
+  int64_t rows = 0;
 };
 
 double RateOf(const Slot& slot) {
@@ -77,26 +60,26 @@ double RateOf(const Slot& slot) {
 template <class T>
 Work<T> WorkOf(const KernelContext& c) {
   const UpdateSizes& s = c.sizes<UpdateSizes>();
-  Work<T> work;
-  work.rule = static_cast<rules::Rule>(s.rule);
-  work.hyper = HyperOf(s);
+  Optimizer optimizer;
+  optimizer.rule = static_cast<rules::Rule>(s.rule);
+  optimizer.hyper = HyperOf(s);
+  const int64_t step = c.has_in(2) ? *c.in(2).data<int64_t>() : 1;
+  Work<T> work = {UpdateFunctionsOf<T>(c),
+                  rules::FactorsOf<T>(optimizer.rule, optimizer.hyper, RateOf(c.in(1)), step)};
   const TensorView w = c.run->state(*c.op, 0);
-  work.w = w.As<T>();
+  work.to.w = w.As<T>();
   work.rows = w.shape.rank() == 0 ? 1 : w.shape[0];
-  work.width = work.rows == 0 ? 0 : w.num_elements() / work.rows;
-  const auto facts = FactOf(work.rule).slots;
-  work.num_slots = static_cast<int>(facts.size());
-  for (int k = 0; k < work.num_slots; ++k) {
-    work.slots[k] = c.run->state(*c.op, k + 1).template As<T>();
-    work.slot_width[k] = facts[static_cast<size_t>(k)].per_row ? 1 : work.width;
+  work.to.width = work.rows == 0 ? 0 : w.num_elements() / work.rows;
+  for (const SlotFact& fact : optimizer.slots()) {
+    const int k = work.to.num_slots++;
+    work.to.slots[k] = c.run->state(*c.op, k + 1).template As<T>();
+    work.to.slot_width[k] = fact.per_row ? 1 : work.to.width;
   }
-  work.lr = RateOf(c.in(1));
-  work.step = c.has_in(2) ? *c.in(2).data<int64_t>() : 1;
   return work;
 }
 
 template <class T>
-void RunRows(const KernelContext& c, const Work<T>& work, UpdateFn<T> update) {
+void RunRows(const KernelContext& c, const Work<T>& work) {
   const RowsValue& rows = *static_cast<const RowsValue*>(c.in(0).object);
   const RowSums<T>& sums = RowSums<T>::Of(rows);
   // Keys rise, so that the last one tells; nothing has changed yet.
@@ -104,49 +87,62 @@ void RunRows(const KernelContext& c, const Work<T>& work, UpdateFn<T> update) {
     Fail("key {} is outside of the {} rows of @{}", sums.key(sums.size() - 1), work.rows,
          c.op->states[0]);
   }
-  Split(c.pool, sums.size(), 8 * work.width, [&](int64_t begin, int64_t end) {
-    for (int64_t k = begin; k < end; ++k) {
-      work.Apply(update, static_cast<int64_t>(sums.key(k)), 1, sums.row(k));
+  Split(c.pool, sums.size(), 8 * work.to.width, [&](int64_t begin, int64_t end) {
+    work.functions.rows(work.factors, work.to, sums.row(begin), sums.keys() + begin, end - begin);
+  });
+}
+
+// The norms of the whole parameter first, in blocks that depend on its size only; then the step.
+template <class T>
+void RunLamb(const KernelContext& c, const Work<T>& work, const T* g) {
+  constexpr int64_t kBlocks = 64;
+  const int64_t n = work.rows * work.to.width;
+  const int64_t size = std::max<int64_t>(4096, (n + kBlocks - 1) / kBlocks);
+  const int64_t blocks = (n + size - 1) / size;
+  double sums[kBlocks][2] = {};
+  Split(c.pool, blocks, 8 * size, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      work.functions.lamb_measure(work.factors, work.to, g, b * size, std::min(size, n - b * size),
+                                  sums[b]);
     }
   });
-}
-
-template <class T>
-void RunDense(const KernelContext& c, Work<T> work, UpdateFn<T> update) {
-  const T* g = c.in(0).data<T>();
-  if (work.rule != rules::Rule::kRowwiseAdagrad) {
-    // Every element by itself: rows of one number, whole blocks of them at once.
-    work.rows *= work.width;
-    work.width = 1;
-    for (int64_t& width : work.slot_width) width = 1;
-    Split(c.pool, work.rows, 4,
-          [&](int64_t begin, int64_t end) { work.Apply(update, begin, end - begin, g + begin); });
-    return;
-  }
-  Split(c.pool, work.rows, 4 * work.width, [&](int64_t begin, int64_t end) {
-    work.Apply(update, begin, end - begin, g + begin * work.width);
+  double total[2] = {};
+  for (int64_t b = 0; b < blocks; ++b) total[0] += sums[b][0], total[1] += sums[b][1];
+  Split(c.pool, n, 8, [&](int64_t begin, int64_t end) {
+    work.functions.lamb_step(work.factors, work.to, begin, end - begin, total);
   });
 }
 
 template <class T>
-void RunUpdate(const KernelContext& c, UpdateFn<T> update) {
-  const Work<T> work = WorkOf<T>(c);
-  if (c.in(0).object != nullptr) {
-    RunRows(c, work, update);
-  } else {
-    RunDense(c, work, update);
+void RunDense(const KernelContext& c, Work<T> work) {
+  const T* g = c.in(0).data<T>();
+  if (work.factors.rule == rules::Rule::kLamb) return RunLamb(c, work, g);
+  if (rules::ByElement(work.factors.rule)) {
+    // Rows of one number, whole blocks of them at once.
+    work.rows *= work.to.width;
+    work.to.width = 1;
+    for (int64_t& width : work.to.slot_width) width = 1;
   }
+  Split(c.pool, work.rows, 4 * work.to.width, [&](int64_t begin, int64_t end) {
+    work.functions.block(work.factors, work.to, g + begin * work.to.width, begin, end - begin);
+  });
 }
 
 DType DTypeOfGrad(const Op& op) { return op.operand(0)->type.dtype(); }
 
-KernelStatus RunReference(KernelContext& c) {
+KernelStatus RunUpdate(KernelContext& c) {
+  if (c.has_in(3) && !*c.in(3).data<bool>()) return KernelStatus::kDone;
   DispatchFloating(
-      DTypeOfGrad(*c.op), [&]<class T>(T) { RunUpdate<T>(c, rules::Apply<T>); }, "update");
-  return KernelStatus::kDone;
-}
-KernelStatus RunVector(KernelContext& c) {
-  RunUpdate<float>(c, RowKernelsOf(c).update);
+      DTypeOfGrad(*c.op),
+      [&]<class T>(T) {
+        const Work<T> work = WorkOf<T>(c);
+        if (c.in(0).object != nullptr) {
+          RunRows(c, work);
+        } else {
+          RunDense(c, work);
+        }
+      },
+      "update");
   return KernelStatus::kDone;
 }
 
@@ -181,6 +177,7 @@ void InferUpdate(InferContext& c) {
   c.AdoptLiteral(1, DType::kF32);
   if (!c.WantFloat(1) || !c.WantRank(1, 0)) return;
   if (c.has(2) && (!c.WantDType(2, DType::kI64) || !c.WantRank(2, 0))) return;
+  if (c.has(3) && (!c.WantDType(3, DType::kBool) || !c.WantRank(3, 0))) return;
 
   Optimizer optimizer;
   try {
@@ -194,16 +191,17 @@ void InferUpdate(InferContext& c) {
     c.Fail(std::string(fact.name) + " needs step, the number of this update from 1 on");
     return;
   }
-  if (c.op().states.size() != fact.slots.size() + 1) {
-    c.Fail(std::string(fact.name) + " has " + std::to_string(fact.slots.size()) + " slots, found " +
+  const std::span<const SlotFact> slots = optimizer.slots();
+  if (c.op().states.size() != slots.size() + 1) {
+    c.Fail(std::string(fact.name) + " has " + std::to_string(slots.size()) + " slots, found " +
            std::to_string(c.op().states.size() - 1));
     return;
   }
-  for (size_t k = 0; k < fact.slots.size(); ++k) {
+  for (size_t k = 0; k < slots.size(); ++k) {
     const StateDecl* slot = c.state(static_cast<int>(k) + 1);
     if (slot == nullptr) return;
     Type wanted = w->type;
-    if (fact.slots[k].per_row) {
+    if (slots[k].per_row) {
       wanted = w->type.rank() == 0 ? w->type : w->type.WithDims({w->type.dim(0)});
     }
     if (!(slot->type == wanted)) {
@@ -229,7 +227,8 @@ void DefineUpdate(OpSet& ops) {
       .StatesArg("slots", "what the rule keeps, in its order")
       .In("grad", "dense, or rows")
       .In("lr", "the learning rate, a scalar")
-      .OptionalIn("step", "i64, from 1 on; adam needs it");
+      .OptionalIn("step", "i64, from 1 on; adam and its relatives need it")
+      .OptionalIn("when", "bool; false: nothing changes");
   std::vector<std::string> names;
   for (const OptimizerFact& fact : Optimizers()) names.emplace_back(fact.name);
   op.WordAttr("rule", std::move(names), "", "which rule")
@@ -238,10 +237,8 @@ void DefineUpdate(OpSet& ops) {
       .Infer(InferUpdate)
       .Sizes("UpdateSizes", FillSizes)
       .NoGrad("an effect has no value")
-      .Reference("", RunReference);
-  Kernel vector = VectorKernel(RunVector);
-  vector.supports = [](const KernelQuery& q) { return DTypeOfGrad(*q.op) == DType::kF32; };
-  op.Fast(std::move(vector));
+      .Reference("", RunUpdate)
+      .Fast(UpdateKernel(RunUpdate));
 }
 
 }  // namespace catamaran

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
+#include "catamaran/base/cpu.h"
 #include "catamaran/base/thread_pool.h"
+#include "catamaran/ops/effect/update_code.h"
 #include "catamaran/ops/kernel_test_util.h"
 #include "catamaran/ops/samples.h"
 #include "catamaran/table/optimizers.h"
@@ -13,70 +16,187 @@
 namespace catamaran {
 namespace {
 
+// A rule with hyperparameters: as they are by default, or with everything on.
+struct Choice {
+  const OptimizerFact& fact;
+  Optimizer optimizer;
+  std::vector<NamedAttr> attrs;
+
+  Choice(const OptimizerFact& of, bool full) : fact(of), optimizer(MakeOptimizer(of.name)) {
+    attrs.push_back({"rule", Attr::Word(std::string(fact.name))});
+    if (!full) return;
+    for (const HyperFact& hyper : fact.hypers) {
+      if (hyper.name == "initial_accumulator") continue;
+      const double value = hyper.flag ? 1 : hyper.default_value == 0 ? 0.2 : hyper.default_value;
+      SetHyper(optimizer, hyper.name, value);
+      attrs.push_back({std::string(hyper.name), hyper.flag ? Attr(true) : Attr(value)});
+    }
+  }
+};
+
+std::vector<Choice> Choices() {
+  std::vector<Choice> choices;
+  for (const OptimizerFact& fact : Optimizers()) {
+    choices.emplace_back(fact, false);
+    choices.emplace_back(fact, true);
+  }
+  return choices;
+}
+
 // A bench with @w and the slots of a rule, all of the same values each time.
 struct Trained {
+  const Choice& choice;
   KernelBench bench;
   std::vector<std::string> states = {"w"};
 
-  Trained(const OptimizerFact& fact, const Shape& shape, DType dtype) {
+  Trained(const Choice& of, const Shape& shape, DType dtype) : choice(of) {
     bench.AddState("w", Cast(Uniform(shape, -1, 1, 1), dtype).Clone());
-    for (const SlotFact& slot : fact.slots) {
+    for (const SlotFact& slot : choice.optimizer.slots()) {
       states.push_back("slot_" + std::string(slot.name));
       const Shape slot_shape = slot.per_row ? Shape{shape[0]} : shape;
       bench.AddState(states.back(), Cast(Uniform(slot_shape, 0.1, 0.5, 2), dtype).Clone(),
                      StateKind::kVar);
     }
   }
-  void Update(const OptimizerFact& fact, Value* grad) {
+  void Update(Value* grad, bool when = true) {
     bench.Run("update",
-              {grad, bench.Arg(Tensor::Scalar(0.1f)), bench.Arg(Tensor::Scalar<int64_t>(3))},
-              states, {{"rule", Attr::Word(std::string(fact.name))}});
+              {grad, bench.Arg(Tensor::Scalar(0.1f)), bench.Arg(Tensor::Scalar<int64_t>(3)),
+               when ? nullptr : bench.Arg(Tensor::Scalar<bool>(false))},
+              states, choice.attrs);
   }
 };
 
 TEST(Update, VectorCodeAndThreadsChangeNothing) {
   ThreadPool two(2), three(3);
-  for (const OptimizerFact& fact : Optimizers()) {
-    const Shape shape = {300, 123};
-    Trained plain(fact, shape, DType::kF32);
-    plain.bench.kernel = "reference";
-    plain.Update(fact, plain.bench.Arg(Uniform(shape, -1, 1, 3)));
-    for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), &two, &three}) {
-      Trained fast(fact, shape, DType::kF32);
-      fast.bench.kernel = "vector";
-      fast.bench.pool = pool;
-      fast.Update(fact, fast.bench.Arg(Uniform(shape, -1, 1, 3)));
-      for (const std::string& state : plain.states) {
-        // The rules have no sums over elements but rowwise_adagrad's, which the same order gives.
-        EXPECT_TRUE(fast.bench.value_of(state).Equals(plain.bench.value_of(state)))
-            << fact.name << " " << state;
+  for (const Choice& choice : Choices()) {
+    for (DType dtype : {DType::kF32, DType::kF64}) {
+      const Shape shape = {300, 123};
+      const Tensor grad = Cast(Uniform(shape, -1, 1, 3), dtype);
+      Trained plain(choice, shape, dtype);
+      plain.bench.kernel = "reference";
+      plain.Update(plain.bench.Arg(grad));
+      for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), &two, &three}) {
+        Trained fast(choice, shape, dtype);
+        fast.bench.kernel = "vector";
+        fast.bench.pool = pool;
+        fast.Update(fast.bench.Arg(grad));
+        for (const std::string& state : plain.states) {
+          EXPECT_TRUE(fast.bench.value_of(state).Equals(plain.bench.value_of(state)))
+              << choice.fact.name << " " << state;
+        }
       }
     }
   }
 }
 
+// The same bits from the code of every instruction set that this machine has.
+TEST(Update, InstructionSetsGiveTheSameBits) {
+  const int64_t n = 1003;
+  for (const Choice& choice : Choices()) {
+    std::vector<float> ends[3];
+    for (const Isa isa : {Isa::kPlain, Isa::kAvx2, Isa::kAvx512}) {
+      if (isa > DetectIsa()) continue;
+      UpdateTarget<float> to = {};
+      std::vector<float> w(n), g(n), slots[3];
+      for (int64_t i = 0; i < n; ++i) {
+        const double x = static_cast<double>(i);
+        w[static_cast<size_t>(i)] = static_cast<float>(std::sin(x));
+        g[static_cast<size_t>(i)] = static_cast<float>(std::cos(3 * x));
+      }
+      to.w = w.data();
+      to.width = 59;
+      for (const SlotFact& slot : choice.optimizer.slots()) {
+        slots[to.num_slots].assign(n, 0.3f);
+        to.slots[to.num_slots] = slots[to.num_slots].data();
+        to.slot_width[to.num_slots++] = slot.per_row ? 1 : to.width;
+      }
+      const auto factors =
+          rules::FactorsOf<float>(choice.optimizer.rule, choice.optimizer.hyper, 0.1, 3);
+      FindUpdateCode(isa).f32.block(factors, to, g.data(), 0, n / to.width);
+      std::vector<float>& end = ends[static_cast<int>(isa)];
+      end = w;
+      for (const auto& slot : slots) end.insert(end.end(), slot.begin(), slot.end());
+      EXPECT_EQ(end, ends[0]) << choice.fact.name << " " << IsaName(isa);
+    }
+  }
+}
+
 TEST(Update, RowsChangeOnlyTheirRowsAndEqualKeysAddUp) {
-  for (const OptimizerFact& fact : Optimizers()) {
+  for (const Choice& choice : Choices()) {
+    if (choice.fact.rule == rules::Rule::kLamb) continue;  // has norms of the parameter
     for (DType dtype : {DType::kF32, DType::kF64}) {
       const Shape shape = {5, 3};
-      Trained sparse(fact, shape, dtype), dense(fact, shape, dtype);
-      const Tensor before = sparse.bench.value_of("w").Clone();
+      Trained sparse(choice, shape, dtype), dense(choice, shape, dtype);
+      std::map<std::string, Tensor> before;
+      for (const std::string& s : sparse.states) before[s] = sparse.bench.value_of(s).Clone();
       const Tensor dy = Cast(Floats({3, 3}, {1, 2, 3, 0.5, 0.5, 0.5, 10, 20, 30}), dtype);
       Op* rows = sparse.bench.Run("embedding_rows",
                                   {sparse.bench.Arg(Ints({3}, {4, 1, 4})), sparse.bench.Arg(dy)});
-      sparse.Update(fact, rows->result());
-      dense.Update(fact, dense.bench.Arg(Cast(Floats({5, 3}, {0, 0, 0, 0.5, 0.5, 0.5, 0, 0, 0,  //
-                                                              0, 0, 0, 11, 22, 33}),
-                                              dtype)));
-      const Tensor got = Cast(sparse.bench.value_of("w"), DType::kF64);
-      const Tensor want = Cast(dense.bench.value_of("w"), DType::kF64);
-      const Tensor old = Cast(before, DType::kF64);
-      for (size_t i = 0; i < 15; ++i) {
-        const bool touched = i / 3 == 1 || i / 3 == 4;
-        EXPECT_NEAR(got.data<double>()[i], (touched ? want : old).data<double>()[i], 1e-6)
-            << fact.name << " " << i;
+      sparse.Update(rows->result());
+      dense.Update(dense.bench.Arg(Cast(Floats({5, 3}, {0, 0, 0, 0.5, 0.5, 0.5, 0, 0, 0,  //
+                                                        0, 0, 0, 11, 22, 33}),
+                                        dtype)));
+      for (const std::string& state : sparse.states) {
+        const Tensor got = Cast(sparse.bench.value_of(state), DType::kF64);
+        const Tensor want = Cast(dense.bench.value_of(state), DType::kF64);
+        const Tensor old = Cast(before[state], DType::kF64);
+        const size_t count = got.data<double>().size(), width = count / 5;
+        for (size_t i = 0; i < count; ++i) {
+          const bool touched = i / width == 1 || i / width == 4;
+          EXPECT_EQ(got.data<double>()[i], (touched ? want : old).data<double>()[i])
+              << choice.fact.name << " " << state << " " << i;
+        }
       }
     }
+  }
+}
+
+// A row of a sparse gradient is a parameter of its own to lamb, as a row of a table is.
+TEST(Update, LambTakesTheNormsOfEachSparseRow) {
+  const Choice choice(FactOf(rules::Rule::kLamb), false);
+  Trained sparse(choice, {5, 3}, DType::kF64), alone(choice, {5, 3}, DType::kF64);
+  const Tensor dy = Cast(Floats({2, 3}, {1, 2, 3, 0.5, 0.5, 0.5}), DType::kF64);
+  Op* rows = sparse.bench.Run("embedding_rows",
+                              {sparse.bench.Arg(Ints({2}, {4, 1})), sparse.bench.Arg(dy)});
+  sparse.Update(rows->result());
+  double* slots[kMaxSlots] = {};
+  const auto at = [&](const std::string& state, int64_t row) {
+    return alone.bench.value_of(state).mutable_data<double>().data() + 3 * row;
+  };
+  for (const int64_t row : {4, 1}) {
+    slots[0] = at("slot_m", row);
+    slots[1] = at("slot_v", row);
+    rules::Apply(choice.optimizer.rule, choice.optimizer.hyper, at("w", row),
+                 dy.data<double>().data() + (row == 4 ? 0 : 3), slots, 1, 3,
+                 static_cast<double>(0.1f), 3);
+  }
+  for (const std::string& state : sparse.states) {
+    EXPECT_TRUE(sparse.bench.value_of(state).Equals(alone.bench.value_of(state))) << state;
+  }
+}
+
+TEST(Update, WhenFalseNothingChanges) {
+  for (const Choice& choice : Choices()) {
+    Trained trained(choice, {4, 3}, DType::kF32), same(choice, {4, 3}, DType::kF32);
+    trained.Update(trained.bench.Arg(Uniform({4, 3}, -1, 1, 3)), false);
+    for (const std::string& state : trained.states) {
+      EXPECT_TRUE(trained.bench.value_of(state).Equals(same.bench.value_of(state)));
+    }
+  }
+}
+
+TEST(Average, MovesTowardsTheState) {
+  for (const char* kernel : {"reference", "vector"}) {
+    KernelBench bench;
+    bench.kernel = kernel;
+    bench.AddState("mean", Floats({3}, {0, 4, 8}), StateKind::kVar);
+    bench.AddState("w", Floats({3}, {8, 8, 8}));
+    bench.AddState("short", Floats({2}, {8, 8}));
+    bench.Run("average", {bench.Arg(Tensor::Scalar(0.25))}, {"mean", "w"});
+    EXPECT_TRUE(bench.value_of("mean").Equals(Floats({3}, {2, 5, 8})));
+    EXPECT_TRUE(bench.value_of("w").Equals(Floats({3}, {8, 8, 8})));
+    EXPECT_THROW(bench.Run("average", {bench.Arg(Tensor::Scalar(0.25))}, {"mean", "short"}), Error);
+    EXPECT_THROW(bench.Run("average", {bench.Arg(Tensor::Scalar(0.25))}, {"w", "w"}), Error);
   }
 }
 
@@ -97,7 +217,8 @@ TEST(Update, MistakesAreNamed) {
                           std::vector<NamedAttr> more = {}) {
     more.push_back({"rule", Attr::Word(rule)});
     return message([&] {
-      bench.Run("update", {bench.Arg(std::move(grad)), bench.Arg(Tensor::Scalar(0.1f)), nullptr},
+      bench.Run("update",
+                {bench.Arg(std::move(grad)), bench.Arg(Tensor::Scalar(0.1f)), nullptr, nullptr},
                 std::move(states), std::move(more));
     });
   };
@@ -113,7 +234,8 @@ TEST(Update, MistakesAreNamed) {
       bench.Run("embedding_rows", {bench.Arg(Ints({1}, {2})), bench.Arg(Floats({1, 2}, {1, 1}))});
   const Tensor before = bench.value_of("w").Clone();
   EXPECT_NE(message([&] {
-              bench.Run("update", {rows->result(), bench.Arg(Tensor::Scalar(0.1f)), nullptr}, {"w"},
+              bench.Run("update",
+                        {rows->result(), bench.Arg(Tensor::Scalar(0.1f)), nullptr, nullptr}, {"w"},
                         {{"rule", Attr::Word("sgd")}});
             }).find("outside of the 2 rows"),
             std::string::npos);
