@@ -294,6 +294,10 @@ bool Flattener::BindFunctionArgument(const StaticParam& param, Attr* value, cons
     *value = Attr::Word(std::move(flat));
     return true;
   }
+  // A function that is a number by default, such as a learning rate, may be another number.
+  if (HasKind(*value, StaticKind::kFloat) && HasKind(param.default_value, StaticKind::kFloat)) {
+    return true;
+  }
   diagnostics_.Add(
       at, fmt::format("the argument {} is a function, found {}", param.name, value->ToString()));
   return false;

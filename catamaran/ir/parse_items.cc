@@ -236,6 +236,14 @@ AttrCall TextParser::ParseBuilderCall() {
   Advance();
   ++brackets_;
   std::vector<bool> given(params->size());
+  // A function that is a number by default, such as a learning rate, may be another number.
+  const auto parse_argument = [&](const StaticParam& p) {
+    const bool number = p.default_value.get<double>() || p.default_value.get<Dim>();
+    if (p.kind != StaticKind::kFunction || !number) return ParseStatic(p.kind);
+    const StaticParam* named = Is(TokenKind::kName) ? FindStatic(cur_.text) : nullptr;
+    const bool is_number = named ? named->kind != StaticKind::kFunction : !Is(TokenKind::kName);
+    return ParseStatic(is_number ? StaticKind::kFloat : StaticKind::kFunction);
+  };
   while (!Is(TokenKind::kRightParen)) {
     if (Is(TokenKind::kName) && next_.Is(TokenKind::kAssign)) {
       const Token arg = cur_;
@@ -256,7 +264,7 @@ AttrCall TextParser::ParseBuilderCall() {
       given[i] = true;
       Advance();
       Advance();
-      Attr value = ParseStatic((*params)[i].kind);
+      Attr value = parse_argument((*params)[i]);
       call.named.push_back({std::string(arg.text), std::move(value)});
     } else {
       const size_t i = call.positional.size();
@@ -270,7 +278,7 @@ AttrCall TextParser::ParseBuilderCall() {
                signature);
       }
       given[i] = true;
-      call.positional.push_back(ParseStatic((*params)[i].kind));
+      call.positional.push_back(parse_argument((*params)[i]));
     }
     if (!Accept(TokenKind::kComma)) break;
   }

@@ -5,7 +5,10 @@ namespace catamaran {
 void AddTransforms(BuilderSet& builders) {
   AddGrad(builders);
   AddClip(builders);
+  AddAccumulate(builders);
+  AddSchedules(builders);
   AddOptimizers(builders);
+  AddAverages(builders);
 }
 
 }  // namespace catamaran

@@ -4,23 +4,67 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "catamaran/ir/diagnostic.h"
 #include "catamaran/table/optimizers.h"
 #include "catamaran/transform/builders.h"
+#include "catamaran/transform/learning_rate.h"
 #include "catamaran/transform/wrap_function.h"
 
 namespace catamaran {
 namespace {
 
-// What goes into the op: not what only says how slots start, nor a decay that does nothing.
-std::vector<NamedAttr> RuleAttrs(const BuildContext& c, const OptimizerFact& fact) {
+bool IsPenalty(std::string_view name) {
+  return name == "weight_decay" || name == "l1" || name == "l2";
+}
+
+// The optimizer as the arguments say it; its learning rate is not used.
+Optimizer OptimizerOf(const BuildContext& c, const OptimizerFact& fact) {
+  Optimizer optimizer = MakeOptimizer(fact.name);
+  for (const HyperFact& hyper : fact.hypers) {
+    const double value = hyper.flag ? (c.Bool(hyper.name) ? 1.0 : 0.0) : c.Float(hyper.name);
+    SetHyper(optimizer, hyper.name, value);
+  }
+  return optimizer;
+}
+
+// What goes into the op: not what only says how slots start, nor a penalty that does nothing by
+// its own default.
+std::vector<NamedAttr> RuleAttrs(const BuildContext& c, const OptimizerFact& fact, bool penalties) {
   std::vector<NamedAttr> attrs = {{"rule", Attr::Word(std::string(fact.name))}};
   for (const HyperFact& hyper : fact.hypers) {
     if (hyper.name == "initial_accumulator") continue;
-    if (hyper.name == "weight_decay" && c.Float(hyper.name) == 0) continue;
+    if (IsPenalty(hyper.name)) {
+      const double value = penalties ? c.Float(hyper.name) : 0.0;
+      if (value != hyper.default_value || value != 0) {
+        attrs.push_back({std::string(hyper.name), Attr(value)});
+      }
+      continue;
+    }
     attrs.push_back({std::string(hyper.name), c.arg(hyper.name)});
   }
   return attrs;
+}
+
+// The states that `no_decay` lists.
+std::set<std::string> WithoutPenalties(const BuildContext& c, const OptimizerFact& fact) {
+  std::set<std::string> paths;
+  const Attr& given = c.arg("no_decay");
+  if (given.empty()) return paths;
+  if (!given.list()) {
+    c.Fail(fmt::format("{}: no_decay is a list of states, such as [@fc.b]; found {}", fact.name,
+                       given.ToString()));
+  }
+  for (const Attr& a : *given.list()) {
+    const AttrState* state = a.get<AttrState>();
+    if (state == nullptr) {
+      c.Fail(fmt::format("{}: no_decay lists states, such as @fc.b; found {}", fact.name,
+                         a.ToString()));
+    }
+    paths.insert(state->path);
+  }
+  return paths;
 }
 
 void CheckTable(const BuildContext& c, const StateDecl& table, std::string_view rule) {
@@ -39,6 +83,8 @@ void CheckTable(const BuildContext& c, const StateDecl& table, std::string_view 
 void BuildOptimizer(BuildContext& c, const OptimizerFact& fact) {
   Program& program = c.program();
   const Function& inner = c.Fn("g");
+  const Optimizer optimizer = OptimizerOf(c, fact);
+  std::set<std::string> no_decay = WithoutPenalties(c, fact);
   const std::string step_path = c.Declare(StateKind::kVar, "step", Type::Scalar(DType::kI64), 0);
 
   // Slots are declared before the function, in the order of the gradients.
@@ -46,54 +92,71 @@ void BuildOptimizer(BuildContext& c, const OptimizerFact& fact) {
     size_t result;
     const StateDecl* state;
     std::vector<std::string> states;
+    bool penalties = true;
   };
   std::vector<Update> updates;
   for (size_t i = 0; i < inner.results.size(); ++i) {
     const StateDecl* state = GradientOf(program, inner.results[i]);
     if (!state) continue;
-    Update u{i, state, {state->name}};
+    Update u{i, state, {state->name}, no_decay.erase(state->name) == 0};
     if (state->kind == StateKind::kTable) {
       CheckTable(c, *state, fact.name);
     } else {
-      for (const SlotFact& slot : fact.slots) {
+      for (const SlotFact& slot : optimizer.slots()) {
         const Attr initial = slot.initial_accumulator ? c.arg("initial_accumulator") : Attr(0);
+        const bool one = slot.per_row && state->type.rank() > 0;
+        const Type type = one ? state->type.WithDims({state->type.dim(0)}) : state->type;
         u.states.push_back(c.Declare(StateKind::kVar, fmt::format("{}.{}", slot.name, state->name),
-                                     state->type, initial, {{"slot", true}}));
+                                     type, initial, {{"slot", true}}));
       }
     }
     updates.push_back(std::move(u));
   }
   if (updates.empty()) c.Fail(fmt::format("{}: {} returns no gradients", fact.name, inner.name));
+  if (!no_decay.empty()) {
+    c.Fail(fmt::format("{}: no_decay lists @{}, of which {} returns no gradient", fact.name,
+                       *no_decay.begin(), inner.name));
+  }
 
   Function& f = BeginWrap(c, inner);
   Emitter emit(program, f, f.body());
   emit.SetLocation(c.at());
   const std::vector<Var> results = CallInner(emit, inner);
-  Var one = emit.Constant(1, DType::kI64);
-  Var step = emit.Read(step_path) + one;
-  Var lr = emit.Constant(c.Float("lr"), DType::kF32);
+  // `step` counts the updates, this one included; the schedule sees those before it.
+  const int ready_result = ReadyResult(inner);
+  const Var ready = ready_result < 0 ? Var() : results[static_cast<size_t>(ready_result)];
+  Var done = emit.Read(step_path);
+  Var step = done + emit.Constant(1, DType::kI64);
+  Var lr = EmitRate(c, emit, "lr", done);
+  bool tables = false;
+  for (const Update& u : updates) tables |= u.state->kind == StateKind::kTable;
+  Var table_scale;
+  if (tables && !(c.arg("table_scale") == Attr(1.0))) {
+    table_scale = EmitRate(c, emit, "table_scale", done);
+    table_scale = emit.Emit("cast", {table_scale}, {{"dtype", DType::kF32}});
+  }
+  Var next = ready ? emit.Emit("where", {ready, step, done}) : step;
   Var finite = emit.Emit("all_finite", {results[0]});
 
   Emitter region(program, f, emit.CommitRegion());
   region.SetLocation(c.at());
   region.EmitWithStates("guard", {}, std::span(&finite, 1));
-  const std::vector<NamedAttr> attrs = RuleAttrs(c, fact);
   for (const Update& u : updates) {
     const Var grad = results[u.result];
     if (u.state->kind == StateKind::kTable) {
-      const Var operands[] = {grad, Var(), Var()};
+      const Var operands[] = {grad, Var(), table_scale};
       region.EmitWithStates("push", u.states, operands);
     } else {
-      const Var operands[] = {grad, lr, step};
-      region.EmitWithStates("update", u.states, operands, attrs);
+      const Var operands[] = {grad, lr, step, ready};
+      region.EmitWithStates("update", u.states, operands, RuleAttrs(c, fact, u.penalties));
     }
   }
-  region.EmitWithStates("write", {step_path}, std::span(&step, 1));
+  region.EmitWithStates("write", {step_path}, std::span(&next, 1));
 
   std::vector<Var> kept;
   std::vector<FunctionResult> names;
   for (size_t i = 0; i < inner.results.size(); ++i) {
-    if (GradientOf(program, inner.results[i])) continue;
+    if (GradientOf(program, inner.results[i]) || static_cast<int>(i) == ready_result) continue;
     kept.push_back(results[i]);
     names.push_back(inner.results[i]);
   }
@@ -104,21 +167,25 @@ void BuildOptimizer(BuildContext& c, const OptimizerFact& fact) {
 
 void AddOptimizers(BuilderSet& builders) {
   for (const OptimizerFact& fact : Optimizers()) {
-    // A slot that is one number a row makes sense in tables only.
-    bool rowwise = false;
-    for (const SlotFact& slot : fact.slots) rowwise |= slot.per_row;
-    if (rowwise) continue;
     std::vector<StaticParam> params = {
         {"g", StaticKind::kFunction, {}, "a gradient function", {}},
-        {"lr", StaticKind::kFloat, {}, "the learning rate of dense parameters", {}}};
+        RateParam("lr", fact.lr, "the learning rate of dense parameters: a number or a schedule")};
     for (const HyperFact& hyper : fact.hypers) {
-      const bool flag = hyper.name == "nesterov";
       params.push_back({std::string(hyper.name),
-                        flag ? StaticKind::kBool : StaticKind::kFloat,
-                        flag ? Attr(hyper.default_value != 0) : Attr(hyper.default_value),
+                        hyper.flag ? StaticKind::kBool : StaticKind::kFloat,
+                        hyper.flag ? Attr(hyper.default_value != 0) : Attr(hyper.default_value),
                         std::string(hyper.doc),
                         {}});
     }
+    params.push_back({"no_decay",
+                      StaticKind::kAny,
+                      {},
+                      "a list of states, [@fc.b], without weight_decay, l1 and l2",
+                      {}});
+    params.push_back(
+        RateParam("table_scale", 1.0,
+                  "what the tables' own learning rates are multiplied by: a number or a "
+                  "schedule"));
     builders.Add({std::string(fact.name), "Trains with the rule " + std::string(fact.doc) + ".",
                   std::move(params), [&fact](BuildContext& c) { BuildOptimizer(c, fact); }});
   }

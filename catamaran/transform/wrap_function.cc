@@ -33,6 +33,32 @@ void EndWrap(BuildContext& c, Emitter& emit, const std::vector<Var>& results,
   c.Finish(f);
 }
 
+Function& BeginCopy(BuildContext& c, const Function& inner) {
+  const std::unique_ptr<Function> inlined = c.Inlined(inner);
+  Function& f = c.NewFunction();
+  f.checks = inlined->checks;
+  f.next_fresh = inlined->next_fresh;
+  ValueMap map;
+  for (int i = 0; i < inlined->num_params(); ++i) {
+    const Value* p = inlined->param(i);
+    map[p] = f.body().AddArg(p->name, p->type);
+  }
+  f.arg_locations = inlined->arg_locations;
+  CloneOpsInto(inlined->body(), f.body(), map);
+  f.results = inner.results;
+  f.results_declared = true;
+  return f;
+}
+
+int ReadyResult(const Function& f) {
+  for (size_t i = 0; i < f.results.size(); ++i) {
+    if (f.results[i].name == kReady && f.results[i].type == Type::Scalar(DType::kBool)) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
 const StateDecl* GradientOf(const Program& program, const FunctionResult& r) {
   if (!r.name.starts_with("@")) return nullptr;
   return program.items.FindState(std::string_view(r.name).substr(1));

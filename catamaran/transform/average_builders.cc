@@ -1,0 +1,129 @@
+// ema(train, decay): trains, and keeps a moving average of every param that is trained.
+// with_average(f, train): f with the averages in place of the params.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "catamaran/ir/flatten.h"
+#include "catamaran/transform/builders.h"
+#include "catamaran/transform/wrap_function.h"
+
+namespace catamaran {
+namespace {
+
+constexpr std::string_view kPrefix = "avg.";
+
+// The params that f changes, in order of declaration.
+std::vector<const StateDecl*> Trained(const Program& program, const Function& f) {
+  const Effects effects = InferEffects(program, f);
+  std::vector<const StateDecl*> found;
+  for (const StateDecl* s : program.States()) {
+    if (s->kind != StateKind::kParam || !IsFloat(s->type.dtype())) continue;
+    if (std::binary_search(effects.writes.begin(), effects.writes.end(), s->name)) {
+      found.push_back(s);
+    }
+  }
+  return found;
+}
+
+void BuildEma(BuildContext& c) {
+  Program& program = c.program();
+  const Function& inner = c.Fn("train");
+  const double decay = c.Float("decay");
+  if (!(decay >= 0 && decay < 1)) {
+    c.Fail(fmt::format("ema: decay must be at least 0 and below 1, found {}", decay));
+  }
+  const std::vector<const StateDecl*> params = Trained(program, inner);
+  if (params.empty()) c.Fail(fmt::format("ema: {} changes no param", inner.name));
+  const std::string count_path = c.Declare(StateKind::kVar, "count", Type::Scalar(DType::kI64), 0);
+  std::vector<std::string> averages;
+  for (const StateDecl* p : params) {
+    averages.push_back(c.Declare(StateKind::kVar, std::string(kPrefix) + p->name, p->type, 0));
+  }
+
+  // A caller's effects come before its callees', and averages must follow the updates: the
+  // training function is copied, and its region goes on.
+  Function& f = BeginCopy(c, inner);
+  Block& region_block = Emitter(program, f, f.body()).CommitRegion();
+  Emitter emit(program, f, f.body(), region_block.parent_op());
+  emit.SetLocation(c.at());
+  Var count = emit.Read(count_path) + emit.Constant(1, DType::kI64);
+  // The first average is the param itself. After t steps the weights of a plain average of that
+  // kind are decay^(t - 1) for the first and (1 - decay) decay^(t - k) for the k-th; corrected,
+  // they are (1 - decay) decay^(t - k) / (1 - decay^t) for all.
+  Var take;
+  if (c.Bool("bias_correction")) {
+    Var exponent = emit.Emit("cast", {count}, {{"dtype", DType::kF64}});
+    Var power = emit.Emit("pow", {emit.Constant(decay, DType::kF64), exponent});
+    take = emit.Constant(1 - decay, DType::kF64) / (emit.Constant(1.0, DType::kF64) - power);
+  } else {
+    Var first = count <= emit.Constant(1, DType::kI64);
+    take = emit.Emit(
+        "where", {first, emit.Constant(1.0, DType::kF64), emit.Constant(1 - decay, DType::kF64)});
+  }
+  Emitter region(program, f, region_block);
+  region.SetLocation(c.at());
+  for (size_t i = 0; i < params.size(); ++i) {
+    region.EmitWithStates("average", {averages[i], params[i]->name}, std::span(&take, 1));
+  }
+  region.EmitWithStates("write", {count_path}, std::span(&count, 1));
+  c.Finish(f);
+}
+
+void BuildWithAverage(BuildContext& c) {
+  Program& program = c.program();
+  const Function& inner = c.Fn("f");
+  const std::string prefix = fmt::format("{}.{}", c.Fn("train").name, kPrefix);
+  std::map<std::string, std::string> averages;  // by param
+  for (const StateDecl* s : program.States()) {
+    if (s->name.starts_with(prefix)) averages[s->name.substr(prefix.size())] = s->name;
+  }
+  if (averages.empty()) {
+    c.Fail(
+        fmt::format("with_average: {} keeps no averages; make it with ema(…)", c.Fn("train").name));
+  }
+  Function& f = BeginCopy(c, inner);
+  if (Block* region = f.commit_region()) f.body().Erase(region->parent_op());
+  bool any = false;
+  ForEachOp(f.body(), [&](Op& op) {
+    if (op.def().traits.effect || op.states.size() != 1) return;
+    const auto it = averages.find(op.states[0]);
+    if (it == averages.end()) return;
+    op.states[0] = it->second;
+    any = true;
+  });
+  if (!any) {
+    c.Fail(fmt::format("with_average: {} reads no param that {} averages", inner.name,
+                       c.Fn("train").name));
+  }
+  c.Finish(f);
+}
+
+}  // namespace
+
+void AddAverages(BuilderSet& builders) {
+  builders.Add(
+      {"ema",
+       "Trains as `train` does and keeps an exponential moving average of every param that it "
+       "changes, @name.avg.<path>: after each step avg = decay * avg + (1 - decay) * param. Before "
+       "the first step the averages are 0.",
+       {{"train", StaticKind::kFunction, {}, "a training function", {}},
+        {"decay", StaticKind::kFloat, Attr(0.999), "how much of the average stays", {}},
+        {"bias_correction",
+         StaticKind::kBool,
+         Attr(true),
+         "weighs the first steps as the later ones; false: the average starts as the params after "
+         "the first step",
+         {}}},
+       BuildEma});
+  builders.Add({"with_average",
+                "f, without its commit region, reading the averages that `train` keeps in place of "
+                "the params.",
+                {{"f", StaticKind::kFunction, {}, "a function, such as infer", {}},
+                 {"train", StaticKind::kFunction, {}, "a training function made by ema", {}}},
+                BuildWithAverage});
+}
+
+}  // namespace catamaran
