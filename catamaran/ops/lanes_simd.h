@@ -1,14 +1,23 @@
 // ops/lanes_simd.h
 //
 // Loops over rows of floats or doubles as vector code, with sums whose order does not depend on
-// the instruction set: element i goes into lane i % kLanes<T>, and lanes are added up pairwise.
-// Included by the vector files only: every instruction set has its own copy.
+// the instruction set: elements are added up in units of 64 bytes, four at a time, what is left
+// one at a time, and then the lanes of one unit pairwise. Included by the vector files only: every
+// instruction set has its own copy.
+//
+// A loop calls its body with an accessor `e` for the elements it works on at a time: e(x) are those
+// of x, e.Store(y, v) writes them to y. The body is written once and compiled for whole vectors and
+// for what is left at the end of a row.
 
 #ifndef CATAMARAN_ISA
 #error "only for files compiled once per instruction set"
 #endif
 
+#include <cstddef>
 #include <cstdint>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 namespace catamaran::CATAMARAN_ISA {
 namespace {
@@ -20,9 +29,7 @@ inline constexpr int kVectorBytes = 32;
 #else
 inline constexpr int kVectorBytes = 16;
 #endif
-// So many lanes that additions do not wait for each other.
-inline constexpr int kLaneBytes = 256;
-inline constexpr int kVectors = kLaneBytes / kVectorBytes;
+inline constexpr int kUnitVectors = 64 / kVectorBytes;
 
 template <class T>
 struct VectorOf {
@@ -33,124 +40,218 @@ using Vector = typename VectorOf<T>::type;
 template <class T>
 inline constexpr int64_t kWidth = kVectorBytes / static_cast<int64_t>(sizeof(T));
 template <class T>
-inline constexpr int64_t kLanes = kLaneBytes / static_cast<int64_t>(sizeof(T));
+inline constexpr int64_t kUnit = 64 / static_cast<int64_t>(sizeof(T));
 
-// What the terms of a loop read elements with: at(x) is a vector of them, or one.
+// A whole vector.
 template <class T>
-struct VectorAt {
+struct WholeVector {
   int64_t i;
   Vector<T> operator()(const T* x) const {
     Vector<T> v;
     __builtin_memcpy(&v, x + i, sizeof(v));
     return v;
   }
+  void Store(T* y, Vector<T> v) const { __builtin_memcpy(y + i, &v, sizeof(v)); }
+  Vector<T> OrElse(Vector<T> v, T) const { return v; }
 };
+
+// The first `count` elements of a vector; 0 < count < kWidth<T>. The others read as zeros.
 template <class T>
-struct ElementAt {
+struct PartVector {
   int64_t i;
-  T operator()(const T* x) const { return x[i]; }
+  int64_t count;
+#if defined(__AVX512F__)
+  Vector<T> operator()(const T* x) const {
+    if constexpr (sizeof(T) == 4) {
+      return (Vector<T>)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), x + i);
+    } else {
+      return (Vector<T>)_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1), x + i);
+    }
+  }
+  void Store(T* y, Vector<T> v) const {
+    if constexpr (sizeof(T) == 4) {
+      _mm512_mask_storeu_ps(y + i, static_cast<__mmask16>((1u << count) - 1), (__m512)v);
+    } else {
+      _mm512_mask_storeu_pd(y + i, static_cast<__mmask8>((1u << count) - 1), (__m512d)v);
+    }
+  }
+  Vector<T> OrElse(Vector<T> v, T other) const {
+    if constexpr (sizeof(T) == 4) {
+      return (Vector<T>)_mm512_mask_mov_ps(_mm512_set1_ps(other),
+                                           static_cast<__mmask16>((1u << count) - 1), (__m512)v);
+    } else {
+      return (Vector<T>)_mm512_mask_mov_pd(_mm512_set1_pd(other),
+                                           static_cast<__mmask8>((1u << count) - 1), (__m512d)v);
+    }
+  }
+#else
+  Vector<T> operator()(const T* x) const {
+    T values[kWidth<T>] = {};
+    for (int64_t k = 0; k < count; ++k) values[k] = x[i + k];
+    Vector<T> v;
+    __builtin_memcpy(&v, values, sizeof(v));
+    return v;
+  }
+  void Store(T* y, Vector<T> v) const {
+    for (int64_t k = 0; k < count; ++k) y[i + k] = v[k];
+  }
+  // The elements of v; `other` in the lanes that are not there.
+  Vector<T> OrElse(Vector<T> v, T other) const {
+    for (int64_t k = count; k < kWidth<T>; ++k) v[k] = other;
+    return v;
+  }
+#endif
 };
 
-template <class T>
-inline void Store(T* y, int64_t i, Vector<T> v) {
-  __builtin_memcpy(y + i, &v, sizeof(v));
-}
-template <class T>
-inline void Store(T* y, int64_t i, T v) {
-  y[i] = v;
-}
-
-// Calls body(at) for elements [0, n), a vector at a time where one is left.
+// Calls body(e) for elements [0, n).
 template <class T, class F>
 inline void ForEach(int64_t n, F body) {
   int64_t i = 0;
-  for (; i + kWidth<T> <= n; i += kWidth<T>) body(VectorAt<T>{i});
-  for (; i < n; ++i) body(ElementAt<T>{i});
+  for (; i + kWidth<T> <= n; i += kWidth<T>) body(WholeVector<T>{i});
+  if (i < n) body(PartVector<T>{i, n - i});
 }
 
-template <class T>
-inline T AddLanes(T* lanes) {
-  for (int64_t half = kLanes<T> / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
-}
-
-// The lanes of one sum.
-template <class T>
-struct Lanes {
-  Vector<T> sums[kVectors] = {};
-
-  T Total(const T* tail, int64_t first, int64_t count) {
-    alignas(64) T lanes[kLanes<T>];
-    __builtin_memcpy(lanes, sums, sizeof(lanes));
-    for (int64_t k = 0; k < count; ++k) lanes[first + k] += tail[k];
-    return AddLanes(lanes);
+struct JoinBySum {
+  template <class V>
+  static V Join(V a, V b) {
+    return a + b;
   }
 };
+
+// The lanes of one vector joined pairwise: the upper half with the lower, until one is left.
+template <class Op, class T, int kCount>
+struct Within {
+  typedef T Whole __attribute__((vector_size(kCount * sizeof(T))));
+  static T Join(Whole v) {
+    using Half = Within<Op, T, kCount / 2>;
+    if constexpr (kCount == 16) {
+      return Half::Join(Op::Join(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7),
+                                 __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)));
+    } else if constexpr (kCount == 8) {
+      return Half::Join(Op::Join(__builtin_shufflevector(v, v, 0, 1, 2, 3),
+                                 __builtin_shufflevector(v, v, 4, 5, 6, 7)));
+    } else if constexpr (kCount == 4) {
+      return Half::Join(
+          Op::Join(__builtin_shufflevector(v, v, 0, 1), __builtin_shufflevector(v, v, 2, 3)));
+    } else {
+      return Op::Join(v[0], v[1]);
+    }
+  }
+};
+
+// The lanes of a unit.
+template <class T>
+struct Unit {
+  Vector<T> v[kUnitVectors];
+
+  static Unit Of(T value) {
+    Unit u;
+    for (int k = 0; k < kUnitVectors; ++k) u.v[k] = Vector<T>{} + value;
+    return u;
+  }
+  template <class Op>
+  void Join(const Unit& other) {
+    for (int k = 0; k < kUnitVectors; ++k) v[k] = Op::Join(v[k], other.v[k]);
+  }
+  template <class Op>
+  T JoinAll() {
+    for (int half = kUnitVectors / 2; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) v[k] = Op::Join(v[k], v[k + half]);
+    }
+    return Within<Op, T, static_cast<int>(kWidth<T>)>::Join(v[0]);
+  }
+};
+
+// Joins term(e) over elements [0, n), beginning with `nothing`, which changes nothing.
+template <class Op, class T, class F>
+inline T Reduce(int64_t n, T nothing, F term) {
+  Unit<T> a = Unit<T>::Of(nothing);
+  const auto join = [&term](Unit<T>& unit, int64_t i) {
+    for (int k = 0; k < kUnitVectors; ++k) {
+      unit.v[k] = Op::Join(unit.v[k], term(WholeVector<T>{i + k * kWidth<T>}));
+    }
+  };
+  int64_t i = 0;
+  if (n >= 4 * kUnit<T>) {
+    Unit<T> b = a, c = a, d = a;
+    for (; i + 4 * kUnit<T> <= n; i += 4 * kUnit<T>) {
+      join(a, i);
+      join(b, i + kUnit<T>);
+      join(c, i + 2 * kUnit<T>);
+      join(d, i + 3 * kUnit<T>);
+    }
+    a.template Join<Op>(c);
+    b.template Join<Op>(d);
+    a.template Join<Op>(b);
+  }
+  for (; i + kUnit<T> <= n; i += kUnit<T>) join(a, i);
+  for (int k = 0; k < kUnitVectors; ++k) {
+    const int64_t at = i + k * kWidth<T>;
+    if (kUnitVectors > 1 && at + kWidth<T> <= n) {
+      a.v[k] = Op::Join(a.v[k], term(WholeVector<T>{at}));
+    } else if (at < n) {
+      const PartVector<T> e{at, n - at};
+      a.v[k] = Op::Join(a.v[k], e.OrElse(term(e), nothing));
+    }
+  }
+  return a.template JoinAll<Op>();
+}
+
+// The sum of term(e) over elements [0, n).
+template <class T, class F>
+inline T Sum(int64_t n, F term) {
+  return Reduce<JoinBySum, T>(n, T(0), term);
+}
 
 template <class T>
 struct Pair {
   T first, second;
 };
 
-// The sum of term(at) over elements [0, n).
-template <class T, class F>
-inline T Sum(int64_t n, F term) {
-  Lanes<T> a;
-  int64_t i = 0;
-  for (; i + kLanes<T> <= n; i += kLanes<T>) {
-#pragma GCC unroll 16
-    for (int k = 0; k < kVectors; ++k) a.sums[k] += term(VectorAt<T>{i + k * kWidth<T>});
-  }
-  const int64_t begin = i;
-#pragma GCC unroll 16
-  for (int k = 0; k < kVectors; ++k) {
-    if (i + kWidth<T> <= n) {
-      a.sums[k] += term(VectorAt<T>{i});
-      i += kWidth<T>;
-    }
-  }
-  T tail[kWidth<T>];
-  const int64_t left = n - i;
-  for (int64_t k = 0; k < left; ++k) tail[k] = term(ElementAt<T>{i + k});
-  return a.Total(tail, i - begin, left);
-}
-
-// Two sums in one pass: term(at, add) calls add(first term, second term) once.
+// Two sums in one pass: term(e) is a pair of terms. Each has the order of Sum.
 template <class T, class F>
 inline Pair<T> SumTwo(int64_t n, F term) {
-  Lanes<T> a, b;
+  using Units = Pair<Unit<T>>;
+  Units a = {Unit<T>::Of(0), Unit<T>::Of(0)};
+  const auto add = [&term](Units& units, int64_t i) {
+    for (int k = 0; k < kUnitVectors; ++k) {
+      const Pair<Vector<T>> terms = term(WholeVector<T>{i + k * kWidth<T>});
+      units.first.v[k] += terms.first;
+      units.second.v[k] += terms.second;
+    }
+  };
+  const auto join = [](Units& to, const Units& from) {
+    to.first.template Join<JoinBySum>(from.first);
+    to.second.template Join<JoinBySum>(from.second);
+  };
   int64_t i = 0;
-  for (; i + kLanes<T> <= n; i += kLanes<T>) {
-#pragma GCC unroll 16
-    for (int k = 0; k < kVectors; ++k) {
-      term(VectorAt<T>{i + k * kWidth<T>}, [&](auto u, auto v) {
-        a.sums[k] += u;
-        b.sums[k] += v;
-      });
+  if (n >= 4 * kUnit<T>) {
+    Units b = a, c = a, d = a;
+    for (; i + 4 * kUnit<T> <= n; i += 4 * kUnit<T>) {
+      add(a, i);
+      add(b, i + kUnit<T>);
+      add(c, i + 2 * kUnit<T>);
+      add(d, i + 3 * kUnit<T>);
+    }
+    join(a, c);
+    join(b, d);
+    join(a, b);
+  }
+  for (; i + kUnit<T> <= n; i += kUnit<T>) add(a, i);
+  for (int k = 0; k < kUnitVectors; ++k) {
+    const int64_t at = i + k * kWidth<T>;
+    if (kUnitVectors > 1 && at + kWidth<T> <= n) {
+      const Pair<Vector<T>> terms = term(WholeVector<T>{at});
+      a.first.v[k] += terms.first;
+      a.second.v[k] += terms.second;
+    } else if (at < n) {
+      const PartVector<T> e{at, n - at};
+      const Pair<Vector<T>> terms = term(e);
+      a.first.v[k] += e.OrElse(terms.first, T(0));
+      a.second.v[k] += e.OrElse(terms.second, T(0));
     }
   }
-  const int64_t begin = i;
-#pragma GCC unroll 16
-  for (int k = 0; k < kVectors; ++k) {
-    if (i + kWidth<T> <= n) {
-      term(VectorAt<T>{i}, [&](auto u, auto v) {
-        a.sums[k] += u;
-        b.sums[k] += v;
-      });
-      i += kWidth<T>;
-    }
-  }
-  T tail_a[kWidth<T>], tail_b[kWidth<T>];
-  const int64_t left = n - i;
-  for (int64_t k = 0; k < left; ++k) {
-    term(ElementAt<T>{i + k}, [&](auto u, auto v) {
-      tail_a[k] = u;
-      tail_b[k] = v;
-    });
-  }
-  return {a.Total(tail_a, i - begin, left), b.Total(tail_b, i - begin, left)};
+  return {a.first.template JoinAll<JoinBySum>(), a.second.template JoinAll<JoinBySum>()};
 }
 
 }  // namespace

@@ -58,28 +58,52 @@ void LayerNorm(const T* x, const T* scale, const T* offset, T* y, int64_t rows, 
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
     const Row<T> row = RowOf(x, width, epsilon);
     const T m = row.mean, inv = row.inverse;
-    ForEach<T>(width, [=](auto e) { Store(y, e.i, (e(x) - m) * inv * e(scale) + e(offset)); });
+    ForEach<T>(width, [=](auto e) { e.Store(y, (e(x) - m) * inv * e(scale) + e(offset)); });
   }
+}
+
+// What a row's dx needs: its moments, and the means of g = dy * scale and of g * (x - mean).
+template <class T>
+struct GradRow {
+  T mean, inverse, shift, dot;
+};
+template <class T>
+inline GradRow<T> GradRowOf(const T* x, const T* scale, const T* dy, int64_t width,
+                            double epsilon) {
+  const T count = static_cast<T>(width);
+  if (width <= kPart) {
+    const Pair<T> first = SumTwo<T>(width, [=](auto e) -> Pair<Vector<T>> {
+      return {e(x), e(dy) * e(scale)};
+    });
+    const T m = first.first / count;
+    const Pair<T> second = SumTwo<T>(width, [=](auto e) -> Pair<Vector<T>> {
+      const auto d = e(x) - m;
+      return {d * d, e(dy) * e(scale) * d};
+    });
+    return {m, T(1) / std::sqrt(second.first / count + static_cast<T>(epsilon)),
+            first.second / count, second.second / count};
+  }
+  const Row<T> row = RowOf(x, width, epsilon);
+  const T m = row.mean;
+  const Pair<T> sums = SumTwo<T>(width, [=](auto e) -> Pair<Vector<T>> {
+    const auto g = e(dy) * e(scale);
+    return {g, g * (e(x) - m)};
+  });
+  return {m, row.inverse, sums.first / count, sums.second / count};
 }
 
 template <class T>
 void LayerNormGrad(const T* x, const T* scale, const T* dy, T* dx, T* dscale, T* doffset,
                    int64_t rows, int64_t width, double epsilon) {
-  const T count = static_cast<T>(width);
   for (int64_t r = 0; r < rows; ++r, x += width, dy += width, dx += width) {
-    const Row<T> row = RowOf(x, width, epsilon);
-    const T m = row.mean, inv = row.inverse;
-    const Pair<T> sums = SumTwo<T>(width, [=](auto e, auto add) {
-      const auto g = e(dy) * e(scale);
-      add(g, g * (e(x) - m));
-    });
-    const T shift = sums.first / count, slope = sums.second / count * inv * inv;
+    const GradRow<T> row = GradRowOf(x, scale, dy, width, epsilon);
+    const T m = row.mean, inv = row.inverse, shift = row.shift, slope = row.dot * inv * inv;
     ForEach<T>(width, [=](auto e) {
       const auto d = e(x) - m;
       const auto g = e(dy);
-      Store(dscale, e.i, e(dscale) + g * (d * inv));
-      Store(doffset, e.i, e(doffset) + g);
-      Store(dx, e.i, inv * (g * e(scale) - shift - d * slope));
+      e.Store(dscale, e(dscale) + g * (d * inv));
+      e.Store(doffset, e(doffset) + g);
+      e.Store(dx, inv * (g * e(scale) - shift - d * slope));
     });
   }
 }
@@ -89,7 +113,7 @@ void RmsNorm(const T* x, const T* scale, T* y, int64_t rows, int64_t width, doub
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
     const T q = Sum<T>(width, [=](auto e) { return e(x) * e(x); });
     const T inv = T(1) / std::sqrt(q / static_cast<T>(width) + static_cast<T>(epsilon));
-    ForEach<T>(width, [=](auto e) { Store(y, e.i, e(x) * inv * e(scale)); });
+    ForEach<T>(width, [=](auto e) { e.Store(y, e(x) * inv * e(scale)); });
   }
 }
 
@@ -98,17 +122,17 @@ void RmsNormGrad(const T* x, const T* scale, const T* dy, T* dx, T* dscale, int6
                  int64_t width, double epsilon) {
   const T count = static_cast<T>(width);
   for (int64_t r = 0; r < rows; ++r, x += width, dy += width, dx += width) {
-    const Pair<T> sums = SumTwo<T>(width, [=](auto e, auto add) {
+    const Pair<T> sums = SumTwo<T>(width, [=](auto e) -> Pair<Vector<T>> {
       const auto v = e(x);
-      add(v * v, v * e(dy) * e(scale));
+      return {v * v, v * e(dy) * e(scale)};
     });
     const T inv = T(1) / std::sqrt(sums.first / count + static_cast<T>(epsilon));
     const T slope = sums.second / count * inv * inv;
     ForEach<T>(width, [=](auto e) {
       const auto v = e(x);
       const auto g = e(dy);
-      Store(dscale, e.i, e(dscale) + g * (v * inv));
-      Store(dx, e.i, inv * (g * e(scale) - v * slope));
+      e.Store(dscale, e(dscale) + g * (v * inv));
+      e.Store(dx, inv * (g * e(scale) - v * slope));
     });
   }
 }
@@ -119,7 +143,7 @@ void L2Normalize(const T* x, T* y, int64_t rows, int64_t width, double epsilon) 
     const T norm = std::sqrt(Sum<T>(width, [=](auto e) { return e(x) * e(x); }));
     const T least = static_cast<T>(epsilon);
     const T n = norm > least || norm != norm ? norm : least;
-    ForEach<T>(width, [=](auto e) { Store(y, e.i, e(x) / n); });
+    ForEach<T>(width, [=](auto e) { e.Store(y, e(x) / n); });
   }
 }
 
@@ -148,7 +172,7 @@ void L2Columns(const T* x, T* y, int64_t rows, int64_t stride, int64_t n, double
 
 template <class T>
 void Affine(const T* x, T* y, int64_t n, T mean, T factor, T offset) {
-  ForEach<T>(n, [=](auto e) { Store(y, e.i, (e(x) - mean) * factor + offset); });
+  ForEach<T>(n, [=](auto e) { e.Store(y, (e(x) - mean) * factor + offset); });
 }
 
 template <class T>
@@ -157,9 +181,9 @@ void GradSums(const T* x, const T* dy, int64_t n, T mean, double* sum, double* d
   for (int64_t at = 0; at < n; at += kPart) {
     const int64_t count = n - at < kPart ? n - at : kPart;
     const T *px = x + at, *pdy = dy + at;
-    const Pair<T> part = SumTwo<T>(count, [=](auto e, auto add) {
+    const Pair<T> part = SumTwo<T>(count, [=](auto e) -> Pair<Vector<T>> {
       const auto g = e(pdy);
-      add(g, g * (e(px) - mean));
+      return {g, g * (e(px) - mean)};
     });
     *sum += static_cast<double>(part.first);
     *dot += static_cast<double>(part.second);
@@ -168,7 +192,7 @@ void GradSums(const T* x, const T* dy, int64_t n, T mean, double* sum, double* d
 
 template <class T>
 void GradAffine(const T* x, const T* dy, T* dx, int64_t n, T mean, T a, T b, T c) {
-  ForEach<T>(n, [=](auto e) { Store(dx, e.i, e(dy) * a + (e(x) - mean) * b + c); });
+  ForEach<T>(n, [=](auto e) { e.Store(dx, e(dy) * a + (e(x) - mean) * b + c); });
 }
 
 // Row by row: the mean and the squares of the rows so far are corrected by each further one.
@@ -181,8 +205,8 @@ void ColumnMoments(const T* x, int64_t rows, int64_t stride, int64_t n, T* mean,
       const auto before = e(mean);
       const auto d = e(x) - before;
       const auto after = before + d * share;
-      Store(mean, e.i, after);
-      Store(squares, e.i, e(squares) + d * (e(x) - after));
+      e.Store(mean, after);
+      e.Store(squares, e(squares) + d * (e(x) - after));
     });
   }
 }
@@ -191,7 +215,7 @@ template <class T>
 void ColumnAffine(const T* x, T* y, int64_t rows, int64_t stride, int64_t n, const T* mean,
                   const T* factor, const T* offset) {
   for (int64_t r = 0; r < rows; ++r, x += stride, y += stride) {
-    ForEach<T>(n, [=](auto e) { Store(y, e.i, (e(x) - e(mean)) * e(factor) + e(offset)); });
+    ForEach<T>(n, [=](auto e) { e.Store(y, (e(x) - e(mean)) * e(factor) + e(offset)); });
   }
 }
 
@@ -202,8 +226,8 @@ void ColumnGradSums(const T* x, const T* dy, int64_t rows, int64_t stride, int64
   for (int64_t r = 0; r < rows; ++r, x += stride, dy += stride) {
     ForEach<T>(n, [=](auto e) {
       const auto g = e(dy);
-      Store(sum, e.i, e(sum) + g);
-      Store(dot, e.i, e(dot) + g * (e(x) - e(mean)));
+      e.Store(sum, e(sum) + g);
+      e.Store(dot, e(dot) + g * (e(x) - e(mean)));
     });
   }
 }
@@ -212,13 +236,13 @@ template <class T>
 void ColumnGradAffine(const T* x, const T* dy, T* dx, int64_t rows, int64_t stride, int64_t n,
                       const T* mean, const T* a, const T* b, const T* c) {
   for (int64_t r = 0; r < rows; ++r, x += stride, dy += stride, dx += stride) {
-    ForEach<T>(n, [=](auto e) { Store(dx, e.i, e(dy) * e(a) + (e(x) - e(mean)) * e(b) + e(c)); });
+    ForEach<T>(n, [=](auto e) { e.Store(dx, e(dy) * e(a) + (e(x) - e(mean)) * e(b) + e(c)); });
   }
 }
 
 template <class T>
 void Add(const T* x, T* sum, int64_t n) {
-  ForEach<T>(n, [=](auto e) { Store(sum, e.i, e(sum) + e(x)); });
+  ForEach<T>(n, [=](auto e) { e.Store(sum, e(sum) + e(x)); });
 }
 
 // d ^ -power of [0, n); three quarters, the usual one, by roots.
