@@ -8,7 +8,9 @@
 #error "only for files compiled once per instruction set"
 #endif
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
@@ -70,6 +72,32 @@ inline V FromBits(VI bits) {
   return v;
 }
 
+// Lanes of two vectors, a's before b's, in groups of `group`: the first halves of all groups, or
+// the second ones.
+template <int64_t group, bool second, size_t... I>
+inline V HalvesOf(V a, V b, std::index_sequence<I...>) {
+  constexpr int64_t half = group / 2;
+  return __builtin_shufflevector(
+      a, b, (int64_t{I} / half * group + int64_t{I} % half + (second ? half : 0))...);
+}
+using Lanes = std::make_index_sequence<kLanes>;
+
+// The sum of the lanes of each of the kLanes vectors.
+template <int64_t group = kLanes>
+inline V SumEach(const V* v) {
+  if constexpr (group == 1) {
+    return v[0];
+  } else {
+    V folded[group / 2];
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < group / 2; ++i) {
+      folded[i] = HalvesOf<group, false>(v[2 * i], v[2 * i + 1], Lanes()) +
+                  HalvesOf<group, true>(v[2 * i], v[2 * i + 1], Lanes());
+    }
+    return SumEach<group / 2>(folded);
+  }
+}
+
 inline float Sum(V v) {
   float lanes[kLanes];
   Store(lanes, v);
@@ -77,6 +105,28 @@ inline float Sum(V v) {
     for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   }
   return lanes[0];
+}
+
+// Exchanges blocks of `half` lanes between vectors that are `half` apart.
+template <int64_t half, bool second, size_t... I>
+inline V Exchange(V a, V b, std::index_sequence<I...>) {
+  return __builtin_shufflevector(
+      a, b,
+      (int64_t{I} / half % 2 == 0 ? int64_t{I} + (second ? half : 0)
+                                  : kLanes + int64_t{I} - (second ? 0 : half))...);
+}
+
+// A square of kLanes vectors, rows to columns.
+template <int64_t half = kLanes / 2>
+inline void Transpose(V* rows) {
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kLanes; ++i) {
+    if (i / half % 2 == 1) continue;
+    const V a = rows[i], b = rows[i + half];
+    rows[i] = Exchange<half, false>(a, b, Lanes());
+    rows[i + half] = Exchange<half, true>(a, b, Lanes());
+  }
+  if constexpr (half > 1) Transpose<half / 2>(rows);
 }
 
 // 2^x for x <= 0; exactly 0 from -126 down, -infinity too. NaN stays. x = n + r with |r| <= 1/2;
