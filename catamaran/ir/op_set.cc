@@ -1,9 +1,23 @@
 #include "catamaran/ir/op_set.h"
 
+#include <algorithm>
+
 #include "catamaran/base/error.h"
 #include "catamaran/ir/structural_ops.h"
 
 namespace catamaran {
+namespace {
+
+// Operands stand before attributes, in whichever order they were added, so that they can be given
+// by position.
+void AddOperand(OpDef& def, ArgSpec spec) {
+  const auto attribute = std::find_if(def.args.begin(), def.args.end(), [](const ArgSpec& arg) {
+    return arg.kind == ArgKind::kAttr;
+  });
+  def.args.insert(attribute, std::move(spec));
+}
+
+}  // namespace
 
 const ArgSpec* OpDef::FindArg(std::string_view arg_name) const {
   for (const ArgSpec& a : args) {
@@ -39,25 +53,25 @@ OpBuilder& OpBuilder::Formula(std::string text) {
 }
 OpBuilder& OpBuilder::In(std::string name, std::string doc) {
   CATAMARAN_CHECK(!def_->has_variadic(), "{}: a variadic argument comes last", def_->name);
-  def_->args.push_back({std::move(name), ArgKind::kValue, std::move(doc), {}, {}, false, {}});
+  AddOperand(*def_, {std::move(name), ArgKind::kValue, std::move(doc), {}, {}, false, {}});
   return *this;
 }
 OpBuilder& OpBuilder::OptionalIn(std::string name, std::string doc) {
   CATAMARAN_CHECK(!def_->has_variadic(), "{}: a variadic argument comes last", def_->name);
-  def_->args.push_back({std::move(name), ArgKind::kOptional, std::move(doc), {}, {}, true, {}});
+  AddOperand(*def_, {std::move(name), ArgKind::kOptional, std::move(doc), {}, {}, true, {}});
   return *this;
 }
 OpBuilder& OpBuilder::VariadicIn(std::string name, std::string doc) {
   CATAMARAN_CHECK(!def_->has_variadic(), "{}: one variadic argument at most", def_->name);
-  def_->args.push_back({std::move(name), ArgKind::kVariadic, std::move(doc), {}, {}, false, {}});
+  AddOperand(*def_, {std::move(name), ArgKind::kVariadic, std::move(doc), {}, {}, false, {}});
   return *this;
 }
 OpBuilder& OpBuilder::StateArg(std::string name, std::string doc) {
-  def_->args.push_back({std::move(name), ArgKind::kState, std::move(doc), {}, {}, false, {}});
+  AddOperand(*def_, {std::move(name), ArgKind::kState, std::move(doc), {}, {}, false, {}});
   return *this;
 }
 OpBuilder& OpBuilder::StatesArg(std::string name, std::string doc) {
-  def_->args.push_back({std::move(name), ArgKind::kStates, std::move(doc), {}, {}, false, {}});
+  AddOperand(*def_, {std::move(name), ArgKind::kStates, std::move(doc), {}, {}, false, {}});
   return *this;
 }
 OpBuilder& OpBuilder::RequiredAttr(std::string name, AttrKind kind, std::string doc) {
