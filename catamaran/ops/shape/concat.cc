@@ -81,18 +81,14 @@ KernelStatus RunReference(KernelContext& context) {
 KernelStatus RunCopies(KernelContext& context) {
   const ConcatSizes s = SizesOf(*context.op, context.out().shape());
   const int axis = StorageAxisOf(*context.op, context.op->result()->type);
-  const size_t element = SizeOf(context.out().tensor.dtype);
-  int64_t offset = 0;
+  const auto element = static_cast<int64_t>(SizeOf(context.out().tensor.dtype));
+  char* to = context.out().data<char>();
+  RowMover mover(s.outer, context, MovesOf(context));
   for (int i = 0; i < context.num_ins; ++i) {
     const Shape& shape = context.in(i).shape();
-    const int64_t width = Product(shape, axis, shape.rank());
-    StridedMove move;
-    move.Axis(s.outer, width, s.length);
-    move.Axis(width, 1, 1);
-    Move(move, element, context.in(i).tensor.data,
-         context.out().data<char>() + offset * static_cast<int64_t>(element), MovesOf(context),
-         context.pool);
-    offset += width;
+    const int64_t bytes = Product(shape, axis, shape.rank()) * element;
+    mover.Add({context.in(i).data<const char>(), to, bytes, s.length * element, bytes});
+    to += bytes;
   }
   return KernelStatus::kDone;
 }

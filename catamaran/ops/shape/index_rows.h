@@ -82,7 +82,9 @@ void GatherRows(const IndexedRows& s, const I* indices, const char* x, char* y, 
 template <class T, class I>
 void AddRows(const IndexedRows& s, const I* indices, const T* dy, T* y, ThreadPool* pool) {
   if (s.inner == 0) return;
+  using index_rows_internal::kAhead;
   constexpr int64_t kColumns = 64;
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
   const int64_t bands = s.outer > 1 ? 1 : (s.inner + kColumns - 1) / kColumns;
   const int64_t width = bands == 1 ? s.inner : kColumns;
   Split(pool, s.outer * bands, 2 * s.count * width, [&](int64_t begin, int64_t end) {
@@ -93,7 +95,14 @@ void AddRows(const IndexedRows& s, const I* indices, const T* dy, T* y, ThreadPo
       const int64_t c0 = first * width, c1 = std::min(s.inner, last * width);
       const T* from = dy + o * s.count * s.inner;
       T* to = y + o * s.size * s.inner;
+      const int64_t near = std::min(c1 - c0, 8 * kLine);
       for (int64_t k = 0; k < s.count; ++k) {
+        if (k + kAhead < s.count) {
+          const T* next = to + static_cast<int64_t>(indices[k + kAhead]) * s.inner + c0;
+          for (int64_t i = 0; i < near; i += kLine) {
+            __builtin_prefetch(next + i, 1);
+          }
+        }
         T* __restrict row = to + static_cast<int64_t>(indices[k]) * s.inner;
         const T* __restrict add = from + k * s.inner;
         for (int64_t i = c0; i < c1; ++i) row[i] = static_cast<T>(row[i] + add[i]);

@@ -20,11 +20,13 @@ inline bool WantIndices(InferContext& c, int i) {
 
 template <class I>
 void CheckIndices(const I* indices, int64_t count, int64_t size) {
-  uint64_t largest = 0;  // negative ones are the largest of all
+  // The sign of one of the two is set where an index is negative or too large.
+  int64_t signs = 0;
   for (int64_t k = 0; k < count; ++k) {
-    largest = std::max(largest, static_cast<uint64_t>(static_cast<int64_t>(indices[k])));
+    const auto index = static_cast<int64_t>(indices[k]);
+    signs |= index | (size - 1 - index);
   }
-  if (count == 0 || largest < static_cast<uint64_t>(size)) return;
+  if (signs >= 0) return;
   for (int64_t k = 0; k < count; ++k) {
     if (static_cast<uint64_t>(static_cast<int64_t>(indices[k])) >= static_cast<uint64_t>(size)) {
       Fail("index {} at position {} is outside of the axis of {}", indices[k], k, size);

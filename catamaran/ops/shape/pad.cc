@@ -199,30 +199,30 @@ void PadRows(const T* x, T* y, const PadSizes& s, ThreadPool* pool) {
   const auto value = static_cast<T>(s.value);
   const auto entry = [&](const T* from, T* to, int64_t i) {
     const int64_t at = reference::PadSource(i, n, s.mode);
-    if (at < 0) {
-      std::fill_n(to, block, value);
+    if (block == 1) {
+      *to = from[at];
     } else {
       std::copy_n(from + at * block, block, to);
     }
   };
+  // Rows of the axis before stand next to each other; only their own place changes.
+  const int64_t near = last > 0 ? s.dims[last - 1] : 1;
+  const int64_t near_before = last > 0 ? s.before[last - 1] : 0;
+  const int64_t group = last > 0 ? near + near_before + s.after[last - 1] : 1;
+  PadSizes groups = s;
+  groups.rank = std::max<int64_t>(0, last - 1);
   Split(pool, rows, row, [&](int64_t begin, int64_t end) {
+    int64_t base = -1;
     for (int64_t r = begin; r < end; ++r) {
       T* to = y + r * row;
-      int64_t left = r, at = 0, stride = 1;
-      bool inside = true;
-      for (int64_t a = last - 1; a >= 0; --a) {
-        const int64_t whole = s.dims[a] + s.before[a] + s.after[a];
-        const int64_t from = reference::PadSource(left % whole - s.before[a], s.dims[a], s.mode);
-        inside = inside && from >= 0;
-        at += from * stride;
-        stride *= s.dims[a];
-        left /= whole;
-      }
-      if (!inside) {
+      const int64_t within = r % group;
+      if (r == begin || within == 0) base = reference::PadPosition(r / group, groups);
+      const int64_t own = reference::PadSource(within - near_before, near, s.mode);
+      if (base < 0 || own < 0) {
         std::fill_n(to, row, value);
         continue;
       }
-      const T* from = x + at * n * block;
+      const T* from = x + (base * near + own) * n * block;
       if (s.mode == 0) {
         std::fill_n(to, before * block, value);
         std::fill_n(to + (before + n) * block, after * block, value);

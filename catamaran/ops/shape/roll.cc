@@ -93,6 +93,15 @@ KernelStatus RunBlocks(KernelContext& c) {
     stride *= s.dims[a];
     if (s.shifts[a] != 0) rolled[count++] = a;
   }
+  if (count == 1) {
+    const int a = rolled[0];
+    const int64_t inner = strides[a] * static_cast<int64_t>(element);
+    const int64_t row = s.dims[a] * inner, back = s.shifts[a] * inner;
+    RowMover mover(c.out().size() / (s.dims[a] * strides[a]), c, MovesOf(c));
+    mover.Add({c.in(0).data<const char>() + row - back, c.out().data<char>(), row, row, back});
+    mover.Add({c.in(0).data<const char>(), c.out().data<char>() + back, row, row, row - back});
+    return KernelStatus::kDone;
+  }
   for (unsigned which = 0; which < (1u << count); ++which) {
     StridedMove move;
     for (int a = 0; a < s.rank; ++a) move.Axis(s.dims[a], strides[a], strides[a]);

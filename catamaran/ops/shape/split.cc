@@ -105,13 +105,11 @@ KernelStatus RunReference(KernelContext& c) {
 
 KernelStatus RunCopies(KernelContext& c) {
   const SplitSizes s = SizesOf(*c.op, c.in(0).shape());
-  const size_t element = SizeOf(c.in(0).tensor.dtype);
+  const auto element = static_cast<int64_t>(SizeOf(c.in(0).tensor.dtype));
+  RowMover mover(s.outer, c, MovesOf(c));
   ForEachPart(c, s, [&](int i, int64_t offset, int64_t width) {
-    StridedMove move;
-    move.Axis(s.outer, s.length, width);
-    move.Axis(width, 1, 1);
-    Move(move, element, c.in(0).data<const char>() + offset * static_cast<int64_t>(element),
-         c.out(i).tensor.data, MovesOf(c), c.pool);
+    mover.Add({c.in(0).data<const char>() + offset * element, c.out(i).data<char>(),
+               s.length * element, width * element, width * element});
   });
   return KernelStatus::kDone;
 }

@@ -108,26 +108,22 @@ KernelStatus RunUnstackReference(KernelContext& c) {
 
 KernelStatus RunStack(KernelContext& c) {
   const StackSizes s = StackSizesOf(*c.op, c.out().shape());
-  const size_t element = SizeOf(c.out().tensor.dtype);
-  StridedMove move;
-  move.Axis(s.outer, s.inner, s.count * s.inner);
-  move.Axis(s.inner, 1, 1);
+  const int64_t bytes = s.inner * static_cast<int64_t>(SizeOf(c.out().tensor.dtype));
+  RowMover mover(s.outer, c, MovesOf(c));
   for (int k = 0; k < c.num_ins; ++k) {
-    Move(move, element, c.in(k).tensor.data,
-         c.out().data<char>() + k * s.inner * static_cast<int64_t>(element), MovesOf(c), c.pool);
+    mover.Add({c.in(k).data<const char>(), c.out().data<char>() + k * bytes, bytes, s.count * bytes,
+               bytes});
   }
   return KernelStatus::kDone;
 }
 
 KernelStatus RunUnstack(KernelContext& c) {
   const StackSizes s = UnstackSizesOf(*c.op, c.in(0).shape());
-  const size_t element = SizeOf(c.in(0).tensor.dtype);
-  StridedMove move;
-  move.Axis(s.outer, s.count * s.inner, s.inner);
-  move.Axis(s.inner, 1, 1);
+  const int64_t bytes = s.inner * static_cast<int64_t>(SizeOf(c.in(0).tensor.dtype));
+  RowMover mover(s.outer, c, MovesOf(c));
   for (int k = 0; k < c.num_outs; ++k) {
-    Move(move, element, c.in(0).data<const char>() + k * s.inner * static_cast<int64_t>(element),
-         c.out(k).tensor.data, MovesOf(c), c.pool);
+    mover.Add({c.in(0).data<const char>() + k * bytes, c.out(k).data<char>(), s.count * bytes,
+               bytes, bytes});
   }
   return KernelStatus::kDone;
 }

@@ -174,6 +174,30 @@ void Move(const StridedMove& move, size_t element, const void* x_data, void* y_d
               });
 }
 
+void MoveRows(const RowPart* parts, int count, int64_t rows, const MoveKernels& kernels,
+              ThreadPool* pool) {
+  if (rows == 1) {
+    for (int i = 0; i < count; ++i) MoveBlock(parts[i].bytes, parts[i].x, parts[i].y, pool);
+    return;
+  }
+  int64_t bytes = 0;  // of a row
+  for (int i = 0; i < count; ++i) bytes += parts[i].bytes;
+  if (bytes == 0) return;
+  constexpr int64_t kInCache = 1 << 15;
+  const int64_t block = std::max<int64_t>(1, kInCache / bytes);
+  const int64_t blocks = (rows + block - 1) / block;
+  Split(pool, blocks, std::min(block, rows) * bytes / 4, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t first = b * block, some = std::min(block, rows - first);
+      for (int i = 0; i < count; ++i) {
+        const RowPart& part = parts[i];
+        kernels.copy(part.x + first * part.x_row, part.y + first * part.y_row, some, part.x_row,
+                     part.y_row, part.bytes);
+      }
+    }
+  });
+}
+
 const MoveKernels& FindMoveKernels([[maybe_unused]] Isa isa) {
 #if CATAMARAN_HAS_X86_ISAS
   if (isa == Isa::kAvx512) return avx512::GetMoveKernels();

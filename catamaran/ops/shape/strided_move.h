@@ -31,6 +31,48 @@ struct StridedMove {
 void Move(const StridedMove& move, size_t width, const void* x, void* y, const MoveKernels& kernels,
           ThreadPool* pool);
 
+// Stretches of bytes, one in each of many rows.
+struct RowPart {
+  const char* x;
+  char* y;
+  int64_t x_row, y_row;  // bytes from one row to the next
+  int64_t bytes;
+};
+
+// Several parts of the same rows: of a block of rows all parts, then the next block, so that what
+// they share passes through the cache once. Of two parts that overlap in y the order is not said.
+void MoveRows(const RowPart* parts, int count, int64_t rows, const MoveKernels& kernels,
+              ThreadPool* pool);
+
+// Collects parts and moves them, many at a time.
+class RowMover {
+ public:
+  RowMover(int64_t rows, const KernelContext& c, const MoveKernels& kernels)
+      : rows_(rows), pool_(c.pool), kernels_(kernels) {}
+  ~RowMover() { Flush(); }
+  RowMover(const RowMover&) = delete;
+  RowMover& operator=(const RowMover&) = delete;
+
+  void Add(const RowPart& part) {
+    if (part.bytes == 0) return;
+    parts_[count_++] = part;
+    if (count_ == kMany) Flush();
+  }
+
+ private:
+  static constexpr int kMany = 64;
+  void Flush() {
+    MoveRows(parts_, count_, rows_, kernels_, pool_);
+    count_ = 0;
+  }
+
+  RowPart parts_[kMany];
+  int count_ = 0;
+  int64_t rows_;
+  ThreadPool* pool_;
+  const MoveKernels& kernels_;
+};
+
 const MoveKernels& FindMoveKernels(Isa isa);
 
 struct PreparedMoves : Prepared {

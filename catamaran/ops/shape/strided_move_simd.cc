@@ -212,28 +212,102 @@ inline void TransposeScalar(const char* x, char* y, int64_t r0, int64_t r1, int6
   }
 }
 
-// The rows of a block stay in the cache, and their pages in the TLB, while all columns pass.
-constexpr int64_t kBlock = 128;
+// Few columns that lie side by side, as the colours of pixels: the compiler knows how to pull a
+// known number of them apart.
+template <class T, int64_t few>
+inline void PullApart(const char* x, char* y, int64_t rows, int64_t y_row) {
+  using U = typename Loose<T>::Type;
+  const U* __restrict from = reinterpret_cast<const U*>(x);
+  U* __restrict to[few];
+  for (int64_t c = 0; c < few; ++c) to[c] = reinterpret_cast<U*>(y + c * y_row);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < few; ++c) to[c][r] = from[r * few + c];
+  }
+}
+
+// The other way round.
+template <class T, int64_t few>
+inline void PutTogether(const char* x, char* y, int64_t columns, int64_t x_row) {
+  using U = typename Loose<T>::Type;
+  U* __restrict to = reinterpret_cast<U*>(y);
+  const U* __restrict from[few];
+  for (int64_t r = 0; r < few; ++r) from[r] = reinterpret_cast<const U*>(x + r * x_row);
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t r = 0; r < few; ++r) to[c * few + r] = from[r][c];
+  }
+}
+
+// Whether it was one of these.
+template <class T>
+inline bool TransposeFew(const char* x, char* y, int64_t rows, int64_t columns, int64_t x_row,
+                         int64_t y_row) {
+  constexpr int64_t w = sizeof(T);
+  if (columns <= 4 && x_row == columns * w) {
+    if (columns == 2) return PullApart<T, 2>(x, y, rows, y_row), true;
+    if (columns == 3) return PullApart<T, 3>(x, y, rows, y_row), true;
+    if (columns == 4) return PullApart<T, 4>(x, y, rows, y_row), true;
+  }
+  if (rows <= 4 && y_row == rows * w) {
+    if (rows == 2) return PutTogether<T, 2>(x, y, columns, x_row), true;
+    if (rows == 3) return PutTogether<T, 3>(x, y, columns, x_row), true;
+    if (rows == 4) return PutTogether<T, 4>(x, y, columns, x_row), true;
+  }
+  return false;
+}
+
+// The rows of a block keep their pages in the TLB while all columns pass.
+constexpr int64_t kBlock = 64;
+// Whole cache lines of x are taken at once, through a buffer: rows that are a power of two apart
+// fall into the same few places of the cache and would push each other out.
+constexpr int64_t kLine = 64;
+
+// `tall` rows by one line of columns.
+template <class T, int64_t lanes>
+inline void Slab(const char* x, char* y, int64_t x_row, int64_t y_row) {
+  constexpr int64_t w = sizeof(T), side = 16 / w, tall = side * lanes;
+  alignas(64) char buffer[tall * kLine];
+#pragma GCC unroll 4
+  for (int64_t r = 0; r < tall; ++r) {
+    for (int64_t k = 0; k < kLine; k += 16 * kLanes) {
+      typedef uint64_t Full __attribute__((vector_size(16 * kLanes)));
+      Store(buffer + r * kLine + k, Load<Full>(x + r * x_row + k));
+    }
+  }
+  for (int64_t k = 0; k < kLine; k += 16) {
+    Tile<T, lanes>(buffer + k, y + k / w * y_row, kLine, y_row);
+  }
+}
 
 template <class T>
 void Transpose(const char* x, char* y, int64_t rows, int64_t columns, int64_t x_row,
                int64_t y_row) {
   constexpr int64_t w = sizeof(T);
-  for (int64_t b = 0; b < rows; b += kBlock) {
-    const int64_t end = b + kBlock < rows ? b + kBlock : rows;
-    if constexpr (w == 16) {
-      constexpr int64_t kFew = 4;
+  if constexpr (w == 16) {
+    constexpr int64_t kFew = 4;
+    for (int64_t b = 0; b < rows; b += kBlock) {
+      const int64_t end = b + kBlock < rows ? b + kBlock : rows;
       for (int64_t c = 0; c < columns; c += kFew) {
         TransposeScalar<T>(x, y, b, end, c, c + kFew < columns ? c + kFew : columns, x_row, y_row);
       }
-    } else {
-      constexpr int64_t side = 16 / w, tall = side * kLanes;
+    }
+  } else {
+    if (TransposeFew<T>(x, y, rows, columns, x_row, y_row)) return;
+    constexpr int64_t side = 16 / w, tall = side * kLanes, line = kLine / w;
+    for (int64_t b = 0; b < rows; b += kBlock) {
+      const int64_t end = b + kBlock < rows ? b + kBlock : rows;
       int64_t c = 0;
-      for (; c + side <= columns; c += side) {
+      for (; c + line <= columns; c += line) {
         int64_t r = b;
         for (; r + tall <= end; r += tall) {
-          Tile<T, kLanes>(x + r * x_row + c * w, y + c * y_row + r * w, x_row, y_row);
+          Slab<T, kLanes>(x + r * x_row + c * w, y + c * y_row + r * w, x_row, y_row);
         }
+        for (; r + side <= end; r += side) {
+          Slab<T, 1>(x + r * x_row + c * w, y + c * y_row + r * w, x_row, y_row);
+        }
+        TransposeScalar<T>(x, y, r, end, c, c + line, x_row, y_row);
+      }
+      for (; c + side <= columns; c += side) {
+        int64_t r = b;
         for (; r + side <= end; r += side) {
           Tile<T, 1>(x + r * x_row + c * w, y + c * y_row + r * w, x_row, y_row);
         }

@@ -92,6 +92,12 @@ KernelStatus RunTake(KernelContext& c) {
   return KernelStatus::kDone;
 }
 
+// A row of x and its indices.
+template <class T, class I>
+void TakeRow(const T* __restrict x, const I* __restrict indices, T* __restrict y, int64_t count) {
+  for (int64_t k = 0; k < count; ++k) y[k] = x[static_cast<int64_t>(indices[k])];
+}
+
 // By outer entries, on the pool.
 KernelStatus RunTakeRows(KernelContext& c) {
   const AlongSizes s = SizesOf(*c.op, c.in(0).shape(), c.in(1).shape());
@@ -100,6 +106,13 @@ KernelStatus RunTakeRows(KernelContext& c) {
     DispatchWidth(c.in(0).tensor.dtype, [&](auto zero) {
       using T = decltype(zero);
       Split(c.pool, s.outer, 2 * row, [&](int64_t begin, int64_t end) {
+        if (s.inner == 1) {
+          for (int64_t o = begin; o < end; ++o) {
+            TakeRow(c.in(0).data<const T>() + o * s.size, indices + o * row,
+                    c.out().data<T>() + o * row, row);
+          }
+          return;
+        }
         AlongSizes part = s;
         part.outer = end - begin;
         reference::TakeAlong(c.in(0).data<const T>() + begin * s.size * s.inner,
