@@ -8,11 +8,6 @@
 
 namespace catamaran {
 
-int64_t AttentionScratch(int64_t width, int64_t value_width) {
-  constexpr int64_t kTileKeys = 96;
-  return (2 * width + 2 * value_width + 2 * kTileKeys) * kAttentionQueries;
-}
-
 namespace {
 
 using reference::AttentionSizes;

@@ -7,7 +7,7 @@ namespace catamaran::CATAMARAN_ISA {
 namespace {
 
 constexpr int64_t kQueries = kAttentionQueries;  // lanes of a row of a tile
-constexpr int64_t kKeys = 96;                    // rows of a tile: a multiple of all kTileRows
+constexpr int64_t kKeys = kAttentionKeys;        // rows of a tile
 constexpr float kLog2E = 1.44269504f, kLn2 = 0.693147181f;
 constexpr float kInfinity = __builtin_inff();
 

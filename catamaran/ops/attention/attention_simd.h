@@ -10,6 +10,7 @@
 namespace catamaran {
 
 inline constexpr int64_t kAttentionQueries = 64;  // in a block, at most
+inline constexpr int64_t kAttentionKeys = 96;     // of which scores exist at a time
 
 // Rows of one head; `stride` is the number of elements from one row to the next.
 struct AttentionRows {
@@ -60,8 +61,10 @@ struct AttentionFunctions {
   void (*backward)(const AttentionBackward& task);
 };
 
-// Floats of scratch that a task needs.
-int64_t AttentionScratch(int64_t width, int64_t value_width);
+// Floats of scratch that a task needs: two operands and a result, transposed, and two tiles.
+inline int64_t AttentionScratch(int64_t width, int64_t value_width) {
+  return (2 * width + value_width + 2 * kAttentionKeys) * kAttentionQueries;
+}
 
 namespace plain {
 extern const AttentionFunctions kAttentionFunctions;

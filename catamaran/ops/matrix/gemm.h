@@ -16,6 +16,9 @@ void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
 void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a,
           int64_t lda, const double* b, int64_t ldb, double* c, int64_t ldc);
 
+// Whether OpenBLAS is the one for these sizes, because the others take longer to begin.
+bool IsSmallProduct(bool transpose_b, int64_t m, int64_t n, int64_t k);
+
 // Whether oneDNN's sgemm is the one for these sizes; else OpenBLAS.
 bool SgemmIsFaster(bool transpose_b, int64_t m, int64_t n, int64_t k);
 

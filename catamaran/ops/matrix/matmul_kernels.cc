@@ -146,7 +146,7 @@ bool WantsSgemm(const KernelQuery& q) {
 bool WantsPrimitive(const KernelQuery& q) {
   if (!onednn::kAvailable || !IsF32(q)) return false;
   const MatmulSizes s = q.sizes->As<MatmulSizes>();
-  return s.m >= 8 && s.k >= 8 && s.n >= 8;
+  return s.m >= 8 && s.k >= 8 && s.n >= 8 && !IsSmallProduct(s.transpose_b != 0, s.m, s.n, s.k);
 }
 
 // --- bf16 as it is, where the processor multiplies it.

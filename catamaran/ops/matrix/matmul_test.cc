@@ -10,6 +10,7 @@
 #include "catamaran/ops/kernel_test_util.h"
 #include "catamaran/ops/op_runner.h"
 #include "catamaran/ops/samples.h"
+#include "catamaran/tensor/cast.h"
 
 namespace catamaran {
 namespace {
@@ -81,7 +82,7 @@ TEST(Matmul, KernelsAgreeAtOddAndLargeSizes) {
   }
   EXPECT_GT(seen[0], 0);
 #if CATAMARAN_WITH_ONEDNN
-  EXPECT_GT(seen[1], 20);
+  EXPECT_GT(seen[1], 10);
 #endif
 }
 
@@ -97,6 +98,156 @@ TEST(Matmul, KernelsAgreeOnStacksOfMatrices) {
   CheckKernels("matmul", {Uniform({4, 50, 40}, -1, 1, 1), Uniform({40, 70}, -1, 1, 2)}, {});
   CheckKernels("matmul_leading", {Uniform({4, 50, 40}, -1, 1, 1), Uniform({4, 50, 70}, -1, 1, 2)},
                {});
+}
+
+// The product by its definition, in double: axes before the last two broadcast, a vector is one row
+// or one column.
+std::vector<double> ByLoops(const Tensor& a, const Tensor& b, bool ta, bool tb, Shape* shape) {
+  const auto matrix = [](const Shape& s, bool column) {
+    return s.rank() > 1 ? s : column ? Shape{s[0], 1} : Shape{1, s[0]};
+  };
+  const Shape sa = matrix(a.shape(), false), sb = matrix(b.shape(), true);
+  const int ra = sa.rank(), rb = sb.rank(), rank = std::max(ra, rb) - 2;
+  const int64_t m = sa[ta ? ra - 1 : ra - 2], k = sa[ta ? ra - 2 : ra - 1];
+  const int64_t n = sb[tb ? rb - 2 : rb - 1];
+  Shape batch;
+  for (int axis = 0; axis < rank; ++axis) {
+    const int in_a = axis - (rank + 2 - ra), in_b = axis - (rank + 2 - rb);
+    batch.Append(std::max(in_a < 0 ? 1 : sa[in_a], in_b < 0 ? 1 : sb[in_b]));
+  }
+  // Where the matrix of an operand begins for one index of the batch.
+  const auto matrix_at = [&](const Shape& s, int64_t index) {
+    int64_t at = 0, step = s[s.rank() - 1] * s[s.rank() - 2];
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      const int own = axis - (rank + 2 - s.rank());
+      const int64_t i = index % batch[axis];
+      index /= batch[axis];
+      if (own < 0) continue;
+      if (s[own] > 1) at += i * step;
+      step *= s[own];
+    }
+    return at;
+  };
+  std::vector<double> y;
+  for (int64_t q = 0; q < batch.num_elements(); ++q) {
+    const float* pa = a.data<float>().data() + matrix_at(sa, q);
+    const float* pb = b.data<float>().data() + matrix_at(sb, q);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t p = 0; p < k; ++p) {
+          sum +=
+              static_cast<double>(pa[ta ? p * m + i : i * k + p]) * pb[tb ? j * k + p : p * n + j];
+        }
+        y.push_back(sum);
+      }
+    }
+  }
+  *shape = batch;
+  if (a.shape().rank() > 1) shape->Append(m);
+  if (b.shape().rank() > 1) shape->Append(n);
+  return y;
+}
+
+TEST(Matmul, EveryFormIsWhatTheLoopsSay) {
+  struct Form {
+    Shape a, b;
+    bool ta = false, tb = false;
+  };
+  const std::vector<Form> forms = {
+      {{7}, {7}},
+      {{7}, {7, 70}},
+      {{70}, {65, 70}, false, true},
+      {{65, 70}, {70}},
+      {{70, 65}, {70}, true},
+      {{7}, {3, 7, 5}},
+      {{3, 5, 7}, {7}},
+      {{2, 3, 7, 5}, {7}, true},
+      {{9, 17}, {17, 33}},
+      {{17, 9}, {33, 17}, true, true},
+      {{3, 9, 17}, {17, 33}},
+      {{3, 17, 9}, {17, 33}, true},
+      {{9, 17}, {3, 17, 33}},
+      {{3, 9, 17}, {3, 17, 33}},
+      {{3, 9, 17}, {1, 33, 17}, false, true},
+      {{1, 9, 17}, {3, 17, 33}},
+      {{2, 1, 9, 17}, {3, 17, 33}},
+      {{2, 3, 1, 17, 9}, {1, 4, 33, 17}, true, true},
+      {{5, 1, 40}, {5, 40, 40}},
+      {{5, 40, 40}, {5, 40, 1}},
+      {{2, 64, 64}, {2, 64, 64}, false, true},
+  };
+  for (const Form& form : forms) {
+    const Tensor a = Uniform(form.a, -1, 1, 1), b = Uniform(form.b, -1, 1, 2);
+    SCOPED_TRACE(
+        fmt::format("{} {} {} {}", form.a.ToString(), form.b.ToString(), form.ta, form.tb));
+    Shape shape;
+    const std::vector<double> wanted = ByLoops(a, b, form.ta, form.tb, &shape);
+    const std::vector<NamedAttr> attrs = {{"transpose_a", form.ta}, {"transpose_b", form.tb}};
+    KernelBench bench;
+    Op* op = bench.Run("matmul", {bench.Arg(a), bench.Arg(b)}, {}, attrs);
+    const Tensor& y = bench.tensor(op->result());
+    ASSERT_EQ(y.shape(), shape);
+    for (size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_NEAR(y.data<float>()[i], wanted[i], 1e-4) << i;
+    CheckKernels("matmul", {a, b}, attrs);
+  }
+}
+
+TEST(Matmul, Bf16IsAddedUpInSingle) {
+  // 1 + 4096 * 2^-8 = 17: each step is lost when sums are bf16.
+  const int64_t k = 4097;
+  Tensor a = Uniform({8, k}, 0, 1).Clone(), b = Uniform({k, 8}, 0, 1).Clone();
+  for (float& x : a.mutable_data<float>()) x = 1;
+  for (float& x : b.mutable_data<float>()) x = 0x1p-8f;
+  for (size_t j = 0; j < 8; ++j) b.mutable_data<float>()[j] = 1;
+  KernelBench bench;
+  Op* op =
+      bench.Run("matmul", {bench.Arg(Cast(a, DType::kBF16)), bench.Arg(Cast(b, DType::kBF16))});
+  const Tensor y = Cast(bench.tensor(op->result()), DType::kF32);
+  for (float x : y.data<float>()) EXPECT_EQ(x, 17.0f);
+}
+
+std::string EinsumError(const char* equation, std::vector<Tensor> operands) {
+  KernelBench bench;
+  std::vector<Value*> values;
+  for (Tensor& tensor : operands) values.push_back(bench.Arg(std::move(tensor)));
+  try {
+    bench.Run("einsum", values, {}, {{"equation", equation}});
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Einsum, MistakesAreNamed) {
+  const auto some = [](const Shape& shape) { return Uniform(shape, -1, 1); };
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(EinsumError("ij,jk->ik", {some({2, 3}), some({4, 5})}), "sizes of index j differ: 3 and 4");
+  has(EinsumError("ii->i", {some({2, 3})}), "sizes of index i differ: 2 and 3");
+  has(EinsumError("ij,jk->il", {some({2, 3}), some({3, 5})}),
+      "index l of the result is in no operand");
+  has(EinsumError("ij,jk->ik", {some({2, 3})}), "has 2 operands, 1 are given");
+  has(EinsumError("ij->i", {some({2, 3, 4})}), "\"ij\" names 2 axes; operand 0 has 3");
+  has(EinsumError("i1->i", {some({2, 3})}), "is not a list of letters");
+}
+
+TEST(Einsum, LargeContractionsAgreeWithTheReference) {
+  const auto check = [](const char* equation, const std::vector<Shape>& shapes) {
+    SCOPED_TRACE(equation);
+    std::vector<Tensor> operands;
+    for (const Shape& shape : shapes)
+      operands.push_back(Uniform(shape, -1, 1, operands.size() + 1));
+    CheckKernels("einsum", operands, {{"equation", equation}});
+  };
+  check("bthd,bshd->bhts", {{2, 33, 3, 16}, {2, 40, 3, 16}});
+  check("bhts,bshd->bthd", {{2, 3, 33, 40}, {2, 40, 3, 16}});
+  check("ijk,kjl->li", {{20, 30, 7}, {7, 30, 9}});
+  check("ab,bc,cd,de->ae", {{5, 30}, {30, 40}, {40, 20}, {20, 3}});
+  check("nchw,oc->nohw", {{2, 16, 9, 9}, {8, 16}});
+  check("i,ij,j->", {{50}, {50, 60}, {60}});
 }
 
 TEST(Matmul, ANaNStaysWhereItBelongs) {
