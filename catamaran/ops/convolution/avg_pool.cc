@@ -205,7 +205,7 @@ void DefineGrad(OpSet& ops, PoolKind kind) {
         }
         c.SetGrad(0, c.emit().Emit(Prefix(kind) + "avg_pool", {c.grad()}, std::move(attrs)));
       })
-      .Fast(PoolKernel(GradVector, false))
+      .Fast(PoolKernel(GradVector, true))
       .Reference("AvgPoolGrad", GradReference);
   for (const Case& s : Cases(kind)) {
     std::vector<NamedAttr> attrs;

@@ -119,6 +119,7 @@ Kernel PoolKernel(KernelFn run, bool adaptive) {
   Kernel kernel = FastKernel("vector", run, [adaptive](const KernelQuery& q) {
     const PoolSizes s = q.sizes->As<PoolSizes>();
     if (!HasElements(s) || (s.adaptive && !adaptive)) return false;
+    if (!adaptive && s.stride[2] > kPoolStrideLimit) return false;
     return (s.kernel[2] - 1) * s.dilation[2] + 1 <= kPoolSpanLimit &&
            s.in[0] * s.in[1] * s.in[2] < std::numeric_limits<int32_t>::max() / 2;
   });

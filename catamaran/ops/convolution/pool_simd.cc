@@ -1,12 +1,13 @@
 #include "catamaran/ops/convolution/pool_simd.h"
 
+#include "catamaran/ops/lanes_simd.h"
+
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
 using reference::PoolSizes;
 
 constexpr int64_t kLine = 2 * kPoolSpanLimit;  // elements of a row that are worked on at a time
-constexpr int64_t kLanes = 16;
 
 inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t Most(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -34,41 +35,39 @@ inline int64_t DivisorOf(const PoolSizes& s, int axis, int64_t place) {
   return (stop - start + span.step - 1) / span.step;
 }
 
-// How two elements become one; the element that changes nothing.
+// How two elements, or vectors of them, become one; the element that changes nothing.
 template <class T>
 struct Largest {
-  static T Join(T m, T v) { return (v > m || v != v) ? v : m; }
+  template <class V>
+  static V Join(V m, V v) {
+    return ((v > m) | (v != v)) ? v : m;
+  }
   static constexpr T kNothing = -__builtin_inf();
 };
 template <class T>
 struct Total {
-  static T Join(T m, T v) { return m + v; }
+  template <class V>
+  static V Join(V m, V v) {
+    return m + v;
+  }
   static constexpr T kNothing = 0;
 };
 
 template <class Op, class T>
 inline T JoinRun(T m, const T* x, int64_t n) {
-  if (n < kLanes) {
-    for (int64_t i = 0; i < n; ++i) m = Op::Join(m, x[i]);
-    return m;
-  }
-  T lanes[kLanes];
-  for (int64_t k = 0; k < kLanes; ++k) lanes[k] = x[k];
-  int64_t i = kLanes;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = Op::Join(lanes[k], x[i + k]);
-  }
-  for (int64_t k = 0; i + k < n; ++k) lanes[k] = Op::Join(lanes[k], x[i + k]);
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t k = 0; k < half; ++k) lanes[k] = Op::Join(lanes[k], lanes[k + half]);
-  }
-  return Op::Join(m, lanes[0]);
+  return Op::Join(m, Reduce<Op, T>(n, Op::kNothing, [x](auto e) { return e(x); }));
 }
 
 // One place after another, each window by rows: for windows that divide the axes.
 template <class Op, class T, class F>
 void ByWindow(const T* x, T* y, const PoolSizes& s, int64_t planes, F finish) {
   const int64_t plane = s.in[0] * s.in[1] * s.in[2];
+  if (s.out[0] * s.out[1] * s.out[2] == 1) {
+    for (int64_t n = 0; n < planes; ++n, x += plane) {
+      y[n] = finish(JoinRun<Op>(Op::kNothing, x, plane), plane);
+    }
+    return;
+  }
   for (int64_t n = 0; n < planes; ++n, x += plane) {
     for (int64_t p = 0; p < s.out[0]; ++p) {
       const Span a = SpanOf(s, 0, p);
@@ -95,93 +94,99 @@ void ByWindow(const T* x, T* y, const PoolSizes& s, int64_t planes, F finish) {
   }
 }
 
-// y[r] = all of line[r * stride + k * dilation], k < kernel. kStride or kKernel 0: not known here.
-template <class Op, int kStride, int kKernel, class T>
-inline void JoinAcross(const T* __restrict line, T* __restrict y, int64_t count, int64_t stride,
-                       int64_t kernel, int64_t dilation) {
-  if (kStride != 0) stride = kStride;
-  if (kKernel != 0) {
-    for (int64_t r = 0; r < count; ++r) {
-      T m = line[r * stride];
-      for (int64_t k = 1; k < kKernel; ++k) m = Op::Join(m, line[r * stride + k * dilation]);
-      y[r] = m;
+// x[0], x[stride], …: a vector of them. kStride 0: not known here.
+template <int kStride, class T>
+inline Vector<T> LoadStrided(const T* x, int64_t stride) {
+  const Vector<T> a = WholeVector<T>{0}(x);
+  if constexpr (kStride == 1) return a;
+  if constexpr (kStride == 2) {
+    const Vector<T> b = WholeVector<T>{kWidth<T>}(x);
+    if constexpr (kWidth<T> == 16) {
+      return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28,
+                                     30);
+    } else if constexpr (kWidth<T> == 8) {
+      return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+    } else if constexpr (kWidth<T> == 4) {
+      return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+    } else {
+      return __builtin_shufflevector(a, b, 0, 2);
     }
-    return;
   }
-  for (int64_t r = 0; r < count; ++r) y[r] = line[r * stride];
-  for (int64_t k = 1; k < kernel; ++k) {
-    const T* at = line + k * dilation;
-    for (int64_t r = 0; r < count; ++r) y[r] = Op::Join(y[r], at[r * stride]);
-  }
+  T values[kWidth<T>];
+  for (int64_t i = 0; i < kWidth<T>; ++i) values[i] = x[i * stride];
+  return WholeVector<T>{0}(values);
 }
 
+// y[r] = all of line[r * stride + k * dilation], k < kernel. Reads up to two vectors beyond them.
 template <class Op, int kStride, class T>
-inline void JoinAcrossBy(const T* line, T* y, int64_t count, int64_t stride, int64_t kernel,
-                         int64_t dilation) {
-  if (kernel == 2 && dilation == 1) {
-    JoinAcross<Op, kStride, 2>(line, y, count, stride, kernel, 1);
-  } else if (kernel == 3 && dilation == 1) {
-    JoinAcross<Op, kStride, 3>(line, y, count, stride, kernel, 1);
-  } else {
-    JoinAcross<Op, kStride, 0>(line, y, count, stride, kernel, dilation);
+inline void JoinAcross(const T* line, T* y, int64_t count, int64_t kernel, int64_t dilation) {
+  const auto joined = [=](int64_t i) {
+    const T* at = line + i * kStride;
+    Vector<T> m = LoadStrided<kStride>(at, kStride);
+    for (int64_t k = 1; k < kernel; ++k) {
+      m = Op::Join(m, LoadStrided<kStride>(at + k * dilation, kStride));
+    }
+    return m;
+  };
+  int64_t i = 0;
+  for (; i + kWidth<T> <= count; i += kWidth<T>) WholeVector<T>{i}.Store(y, joined(i));
+  if (i < count) PartVector<T>{i, count - i}.Store(y, joined(i));
+}
+// The same for any stride, one after another.
+template <class Op, class T>
+inline void JoinAcrossSteps(const T* line, T* y, int64_t count, int64_t stride, int64_t kernel,
+                            int64_t dilation) {
+  for (int64_t i = 0; i < count; ++i) {
+    T m = line[i * stride];
+    for (int64_t k = 1; k < kernel; ++k) m = Op::Join(m, line[i * stride + k * dilation]);
+    y[i] = m;
   }
 }
 
-// The elements [from, from + width) of one row of windows joined over the rows of the window.
-// `line` gets them, padding included; returns where they are, in `line` or in x itself.
+// The elements [from, from + width) of one row of windows, padding included, joined over the rows
+// of the window into `line`.
 template <class Op, class T>
-inline const T* JoinDown(const T* x, T* __restrict line, const PoolSizes& s, const Span& a,
-                         const Span& b, int64_t from, int64_t width) {
+inline void JoinDown(const T* x, T* line, const PoolSizes& s, const Span& a, const Span& b,
+                     int64_t from, int64_t width) {
   const int64_t low = Most(from, 0), high = Most(Least(from + width, s.in[2]), low);
-  bool first = true;
-  if (a.first + a.step >= a.last && b.first + b.step >= b.last && a.first < a.last &&
-      b.first < b.last && from >= 0 && from + width <= s.in[2]) {
-    return x + (a.first * s.in[1] + b.first) * s.in[2] + from;  // one row, no padding
-  }
   for (int64_t w = from; w < low; ++w) line[w - from] = Op::kNothing;
   for (int64_t w = high; w < from + width; ++w) line[w - from] = Op::kNothing;
-  T* __restrict to = line + (low - from);
-  const int64_t count = high - low;
-  const int64_t step = b.step * s.in[2];
-  for (int64_t i = a.first; i < a.last; i += a.step) {
-    const int64_t rows = b.last > b.first ? (b.last - b.first + b.step - 1) / b.step : 0;
+  T* to = line + (low - from);
+  const int64_t count = high - low, step = b.step * s.in[2];
+  const int64_t rows = b.last > b.first ? (b.last - b.first + b.step - 1) / b.step : 0;
+  bool first = true;  // nothing has been written yet
+  for (int64_t i = a.first; i < a.last && rows > 0; i += a.step) {
     const T* row = x + (i * s.in[1] + b.first) * s.in[2] + low;
     int64_t j = 0;
-    // Two or three rows at once where nothing has been written yet.
-    if (first && rows >= 3) {
-      const T* __restrict r0 = row;
-      const T* __restrict r1 = row + step;
-      const T* __restrict r2 = row + 2 * step;
-      for (int64_t w = 0; w < count; ++w) to[w] = Op::Join(Op::Join(r0[w], r1[w]), r2[w]);
-      j = 3;
-      first = false;
-    } else if (first && rows >= 2) {
-      const T* __restrict r0 = row;
-      const T* __restrict r1 = row + step;
-      for (int64_t w = 0; w < count; ++w) to[w] = Op::Join(r0[w], r1[w]);
-      j = 2;
-      first = false;
-    } else if (first && rows >= 1) {
-      for (int64_t w = 0; w < count; ++w) to[w] = row[w];
-      j = 1;
+    if (first) {
+      const T* second = row + (rows > 1 ? step : 0);
+      const T* third = row + (rows > 2 ? 2 * step : 0);
+      if (rows == 1) {
+        ForEach<T>(count, [=](auto e) { e.Store(to, e(row)); });
+      } else if (rows == 2) {
+        ForEach<T>(count, [=](auto e) { e.Store(to, Op::Join(e(row), e(second))); });
+      } else {
+        ForEach<T>(count,
+                   [=](auto e) { e.Store(to, Op::Join(Op::Join(e(row), e(second)), e(third))); });
+      }
+      j = rows < 3 ? rows : 3;
       first = false;
     }
     for (; j < rows; ++j) {
-      const T* __restrict r0 = row + j * step;
-      for (int64_t w = 0; w < count; ++w) to[w] = Op::Join(to[w], r0[w]);
+      const T* next = row + j * step;
+      ForEach<T>(count, [=](auto e) { e.Store(to, Op::Join(e(to), e(next))); });
     }
   }
   if (first) {
     for (int64_t w = 0; w < count; ++w) to[w] = Op::kNothing;
   }
-  return line;
 }
 
 // Row after row of y: the rows of the windows joined first, then across. finish(y, row's place on
 // axes 0 and 1, first column, count) completes a part of a row.
 template <class Op, class T, class F>
 void ByRow(const T* x, T* y, const PoolSizes& s, int64_t planes, F finish) {
-  T line[kLine];
+  T line[kLine + 4 * kWidth<T>] = {};
   const int64_t plane = s.in[0] * s.in[1] * s.in[2];
   const int64_t extent = (s.kernel[2] - 1) * s.dilation[2] + 1, stride = s.stride[2];
   // A stride beyond the line leaves one place at a time.
@@ -194,13 +199,13 @@ void ByRow(const T* x, T* y, const PoolSizes& s, int64_t planes, F finish) {
         for (int64_t r = 0; r < s.out[2]; r += at_a_time) {
           const int64_t count = Least(at_a_time, s.out[2] - r);
           const int64_t width = (count - 1) * stride + extent;
-          const T* joined = JoinDown<Op>(x, line, s, a, b, r * stride - s.begin[2], width);
+          JoinDown<Op>(x, line, s, a, b, r * stride - s.begin[2], width);
           if (stride == 1) {
-            JoinAcrossBy<Op, 1>(joined, y + r, count, stride, s.kernel[2], s.dilation[2]);
+            JoinAcross<Op, 1>(line, y + r, count, s.kernel[2], s.dilation[2]);
           } else if (stride == 2) {
-            JoinAcrossBy<Op, 2>(joined, y + r, count, stride, s.kernel[2], s.dilation[2]);
+            JoinAcross<Op, 2>(line, y + r, count, s.kernel[2], s.dilation[2]);
           } else {
-            JoinAcrossBy<Op, 0>(joined, y + r, count, stride, s.kernel[2], s.dilation[2]);
+            JoinAcrossSteps<Op>(line, y + r, count, stride, s.kernel[2], s.dilation[2]);
           }
           finish(y + r, p, q, r, count);
         }
@@ -258,31 +263,73 @@ void AvgPool(const T* x, T* y, const PoolSizes& s, int64_t planes) {
   });
 }
 
-// Which element of the plane is the largest of each window of a part of a row.
+// The places of elements, as wide as T so that one mask serves both.
+template <class T>
+struct PlaceOf;
+template <>
+struct PlaceOf<float> {
+  using type = int32_t;
+};
+template <>
+struct PlaceOf<double> {
+  using type = int64_t;
+};
+template <class T>
+using Place = typename PlaceOf<T>::type;
+
+// Places of one row at a time; lines are longer by what whole vectors read beyond them.
+constexpr int64_t kPart = 256;
+
+// Takes the elements of one row of the window into account: `line` is that row with its padding,
+// `at` the place in the plane of its first element.
 template <int kStride, class T>
-inline void FindLargest(const T* x, T* __restrict best, int32_t* __restrict where,
-                        const PoolSizes& s, const Span& a, const Span& b, int64_t r,
-                        int64_t count) {
-  const int64_t stride = kStride != 0 ? kStride : s.stride[2];
+inline void TakeRow(const T* line, T* best, Place<T>* where, int64_t count, int64_t at,
+                    int64_t stride, int64_t kernel, int64_t dilation) {
+  using V = Vector<T>;
+  using P = Vector<Place<T>>;
+  P steps;
+  for (int64_t i = 0; i < kWidth<T>; ++i) steps[i] = static_cast<Place<T>>(i * stride);
+  for (int64_t i = 0; i < count; i += kWidth<T>) {
+    V m = WholeVector<T>{i}(best);
+    P w = WholeVector<Place<T>>{i}(where);
+    const P places = steps + static_cast<Place<T>>(at + i * stride);
+    for (int64_t k = 0; k < kernel; ++k) {
+      const V v = LoadStrided<kStride>(line + i * stride + k * dilation, stride);
+      const auto take = (v > m) | (v != v);
+      m = take ? v : m;
+      w = take ? places + static_cast<Place<T>>(k * dilation) : w;
+    }
+    WholeVector<T>{i}.Store(best, m);
+    WholeVector<Place<T>>{i}.Store(where, w);
+  }
+}
+
+// Which element of the plane is the largest of each window of a part of a row; -1 where all are
+// minus infinity or padding. `line` has room for the part and two vectors for each step of it.
+template <class T>
+inline void FindLargest(const T* x, T* best, Place<T>* where, T* line, const PoolSizes& s,
+                        const Span& a, const Span& b, int64_t r, int64_t count) {
+  const int64_t stride = s.stride[2], kernel = s.kernel[2], dilation = s.dilation[2];
+  const int64_t extent = (kernel - 1) * dilation + 1, width = (count - 1) * stride + extent;
+  const int64_t from = r * stride - s.begin[2];
+  const int64_t low = Most(from, 0), high = Most(Least(from + width, s.in[2]), low);
   for (int64_t i = 0; i < count; ++i) best[i] = -__builtin_inf();
   for (int64_t i = 0; i < count; ++i) where[i] = -1;
+  for (int64_t w = from; w < low; ++w) line[w - from] = -__builtin_inf();
+  for (int64_t w = high; w < from + width; ++w) line[w - from] = -__builtin_inf();
   for (int64_t i = a.first; i < a.last; i += a.step) {
     for (int64_t j = b.first; j < b.last; j += b.step) {
       const int64_t row = (i * s.in[1] + j) * s.in[2];
-      for (int64_t k = 0; k < s.kernel[2]; ++k) {
-        // The column of place r + i is d + i * stride.
-        const int64_t d = r * stride - s.begin[2] + k * s.dilation[2];
-        const int64_t low = d >= 0 ? 0 : Least((-d + stride - 1) / stride, count);
-        const int64_t high = s.in[2] <= d ? 0 : Least((s.in[2] - d + stride - 1) / stride, count);
-        const T* __restrict from = x + row + d;
-        const int32_t at = static_cast<int32_t>(row + d);
-        for (int32_t m = static_cast<int32_t>(low); m < static_cast<int32_t>(high); ++m) {
-          const T v = from[m * stride];
-          // The first one counts whatever it is.
-          const bool take = (v > best[m]) | (v != v) | (where[m] < 0);
-          best[m] = take ? v : best[m];
-          where[m] = take ? at + m * static_cast<int32_t>(stride) : where[m];
-        }
+      ForEach<T>(high - low,
+                 [from = x + row + low, to = line + (low - s.stride[2] * r + s.begin[2])](auto e) {
+                   e.Store(to, e(from));
+                 });
+      if (stride == 1) {
+        TakeRow<1>(line, best, where, count, row + from, stride, kernel, dilation);
+      } else if (stride == 2) {
+        TakeRow<2>(line, best, where, count, row + from, stride, kernel, dilation);
+      } else {
+        TakeRow<0>(line, best, where, count, row + from, stride, kernel, dilation);
       }
     }
   }
@@ -290,27 +337,63 @@ inline void FindLargest(const T* x, T* __restrict best, int32_t* __restrict wher
 
 template <class T>
 void MaxPoolGrad(const T* x, const T* dy, T* dx, const PoolSizes& s, int64_t planes) {
-  constexpr int64_t kPart = 1024;
-  T best[kPart];
-  int32_t where[kPart];
+  constexpr int64_t kSlack = 2 * kWidth<T>;
+  T best[kPart + kSlack];
+  Place<T> where[kPart + kSlack];
+  T line[kLine + 4 * kPart];
   const int64_t plane = s.in[0] * s.in[1] * s.in[2];
+  const int64_t extent = (s.kernel[2] - 1) * s.dilation[2] + 1, stride = s.stride[2];
+  // So many places that their line, and what whole vectors read beyond it, has room.
+  const int64_t room = (kLine + 4 * kPart - extent) / stride - kSlack;
+  const int64_t at_a_time = Most(1, Least(kPart, room));
   for (int64_t n = 0; n < planes; ++n, x += plane, dx += plane) {
     for (int64_t i = 0; i < plane; ++i) dx[i] = 0;
     for (int64_t p = 0; p < s.out[0]; ++p) {
       const Span a = SpanOf(s, 0, p);
       for (int64_t q = 0; q < s.out[1]; ++q, dy += s.out[2]) {
         const Span b = SpanOf(s, 1, q);
-        for (int64_t r = 0; r < s.out[2]; r += kPart) {
-          const int64_t count = Least(kPart, s.out[2] - r);
-          if (s.stride[2] == 1) {
-            FindLargest<1>(x, best, where, s, a, b, r, count);
-          } else if (s.stride[2] == 2) {
-            FindLargest<2>(x, best, where, s, a, b, r, count);
-          } else {
-            FindLargest<0>(x, best, where, s, a, b, r, count);
-          }
+        for (int64_t r = 0; r < s.out[2]; r += at_a_time) {
+          const int64_t count = Least(at_a_time, s.out[2] - r);
+          FindLargest(x, best, where, line, s, a, b, r, count);
           for (int64_t i = 0; i < count; ++i) {
-            if (where[i] >= 0) dx[where[i]] += dy[r + i];
+            if (where[i] >= 0) {
+              dx[where[i]] += dy[r + i];
+              continue;
+            }
+            // Nothing but minus infinity: the first of them, if the window holds any.
+            const Span c = SpanOf(s, 2, r + i);
+            if (a.first < a.last && b.first < b.last && c.first < c.last) {
+              dx[(a.first * s.in[1] + b.first) * s.in[2] + c.first] += dy[r + i];
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Each window's share added to its elements.
+template <class T>
+void AdaptiveAvgPoolGrad(const T* dy, T* dx, const PoolSizes& s, int64_t planes) {
+  const int64_t plane = s.in[0] * s.in[1] * s.in[2];
+  const bool one = s.out[0] * s.out[1] * s.out[2] == 1;
+  for (int64_t n = 0; n < planes; ++n, dx += plane) {
+    const T first = one ? *dy++ / static_cast<T>(plane) : T(0);
+    ForEach<T>(plane, [=](auto e) { e.Store(dx, Vector<T>{} + first); });
+    if (one) continue;
+    for (int64_t p = 0; p < s.out[0]; ++p) {
+      const Span a = SpanOf(s, 0, p);
+      for (int64_t q = 0; q < s.out[1]; ++q) {
+        const Span b = SpanOf(s, 1, q);
+        for (int64_t r = 0; r < s.out[2]; ++r) {
+          const Span c = SpanOf(s, 2, r);
+          const int64_t count = (a.last - a.first) * (b.last - b.first) * (c.last - c.first);
+          const T share = *dy++ / static_cast<T>(count);
+          for (int64_t i = a.first; i < a.last; ++i) {
+            for (int64_t j = b.first; j < b.last; ++j) {
+              T* row = dx + (i * s.in[1] + j) * s.in[2] + c.first;
+              ForEach<T>(c.last - c.first, [=](auto e) { e.Store(row, e(row) + share); });
+            }
           }
         }
       }
@@ -321,6 +404,10 @@ void MaxPoolGrad(const T* x, const T* dy, T* dx, const PoolSizes& s, int64_t pla
 // dy divided, spread across a line, and the line added to every row of the window.
 template <class T>
 void AvgPoolGrad(const T* dy, T* dx, const PoolSizes& s, int64_t planes) {
+  if (s.adaptive) {
+    AdaptiveAvgPoolGrad(dy, dx, s, planes);
+    return;
+  }
   T line[kLine], share[kLine];
   const Middle middle = MiddleOf(s);
   const int64_t plane = s.in[0] * s.in[1] * s.in[2];
