@@ -91,7 +91,9 @@ def ragged_pad(c):
 
 @oracle("ragged_unpad")
 def ragged_unpad(c):
-    return joined([c.x[b, :n] for b, n in enumerate(c.by_name["lengths"].tolist())], c.x[:0])
+    empty = c.x.reshape((-1,) + c.x.shape[2:]) if c.x.numel() else c.x.new_zeros(
+        (0,) + c.x.shape[2:])
+    return joined([c.x[b, :n] for b, n in enumerate(c.by_name["lengths"].tolist())], empty)
 
 
 @oracle("ragged_unpad_like")
