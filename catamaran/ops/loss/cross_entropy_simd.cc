@@ -9,6 +9,13 @@ namespace {
 
 constexpr int64_t kLanes = 16;
 
+inline float AddLanes(float* lanes) {
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+  }
+  return lanes[0];
+}
+
 // The sum of term(i) for i < n. Element i goes into lane i % 16.
 template <class F>
 inline float Sum(int64_t n, F term) {
@@ -18,10 +25,7 @@ inline float Sum(int64_t n, F term) {
     for (int64_t k = 0; k < kLanes; ++k) lanes[k] += term(i + k);
   }
   for (int64_t k = 0; i + k < n; ++k) lanes[k] += term(i + k);
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
-  }
-  return lanes[0];
+  return AddLanes(lanes);
 }
 
 // A NaN may be passed over: the sum that follows meets it.
@@ -38,9 +42,44 @@ inline float RowMax(const float* x, int64_t n) {
   return max;
 }
 
-float LogSumExp(const float* x, int64_t width) {
+// Calls block(values) for each 16 elements; the last are filled up with `rest`.
+template <class F>
+inline void ForBlocks(const float* x, int64_t n, float rest, F block) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) block(x + i);
+  if (i == n) return;
+  float last[kLanes];
+  for (int64_t k = 0; k < kLanes; ++k) last[k] = i + k < n ? x[i + k] : rest;
+  block(last);
+}
+
+CrossEntropyRow LogSumExp(const float* x, int64_t width) {
   const float max = RowMax(x, width);
-  return max + LogFloat(Sum(width, [x, max](int64_t i) { return ExpFloat(x[i] - max); }));
+  const int64_t whole = width / kLanes * kLanes;
+  float sums[kLanes] = {}, below[kLanes] = {};
+  ForBlocks(x, whole, 0.0f, [&](const float* block) {
+    for (int64_t k = 0; k < kLanes; ++k) {
+      const float d = block[k] - max;
+      below[k] += d;
+      sums[k] += ExpFloat(d);
+    }
+  });
+  ForBlocks(x + whole, width - whole, -__builtin_inff(), [&](const float* block) {
+    for (int64_t k = 0; k < kLanes; ++k) sums[k] += ExpFloat(block[k] - max);
+  });
+  for (int64_t i = whole; i < width; ++i) below[i - whole] += x[i] - max;
+  return {max, LogFloat(AddLanes(sums)), AddLanes(below)};
+}
+
+float SoftplusSum(const float* x, int64_t width) {
+  float sums[kLanes] = {};
+  ForBlocks(x, width, -__builtin_inff(), [&](const float* block) {
+    for (int64_t k = 0; k < kLanes; ++k) {
+      const float positive = block[k] > 0.0f ? block[k] : 0.0f;
+      sums[k] += positive + Log1pFloat(ExpFloat(-__builtin_fabsf(block[k])));
+    }
+  });
+  return AddLanes(sums);
 }
 
 // Calls f(target) with a function that gives the target of class j.
@@ -77,10 +116,16 @@ void Softmax(const float* x, float mass, float* dx, int64_t width) {
       lanes[k] += e;
     }
   }
-  float sum = 0.0f;
-  for (; i < width; ++i) sum += dx[i] = ExpFloat(x[i] - max);
-  for (float lane : lanes) sum += lane;
-  const float scale = mass / sum;
+  if (i < width) {
+    float last[kLanes];
+    for (int64_t k = 0; k < kLanes; ++k) last[k] = i + k < width ? x[i + k] : -__builtin_inff();
+    for (int64_t k = 0; k < kLanes; ++k) {
+      last[k] = ExpFloat(last[k] - max);
+      lanes[k] += last[k];
+    }
+    for (int64_t k = 0; i + k < width; ++k) dx[i + k] = last[k];
+  }
+  const float scale = mass / AddLanes(lanes);
   for (int64_t j = 0; j < width; ++j) dx[j] *= scale;
 }
 
@@ -97,7 +142,8 @@ void Subtract(const CrossEntropyTargets& targets, float dy, float* dx, int64_t w
 }  // namespace
 
 const CrossEntropyKernels& GetCrossEntropyKernels() {
-  static constexpr CrossEntropyKernels kernels = {LogSumExp, Loss, Softmax, Mass, Subtract};
+  static constexpr CrossEntropyKernels kernels = {LogSumExp,   Loss, Softmax,
+                                                  SoftplusSum, Mass, Subtract};
   return kernels;
 }
 

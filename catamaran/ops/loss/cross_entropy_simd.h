@@ -17,13 +17,19 @@ struct CrossEntropyTargets {
   float keep, spread;
 };
 
+// log(sum(exp(x))) is max + log_sum; `below` is the sum of x - max.
+struct CrossEntropyRow {
+  float max, log_sum, below;
+};
+
 struct CrossEntropyKernels {
-  // log(sum(exp(x))).
-  float (*log_sum_exp)(const float* x, int64_t width);
+  CrossEntropyRow (*log_sum_exp)(const float* x, int64_t width);
   // The sum over j of target[j] * (total - x[j]), without classes whose target is 0.
   float (*loss)(const float* x, const CrossEntropyTargets& targets, float total, int64_t width);
   // dx = mass * softmax(x).
   void (*softmax)(const float* x, float mass, float* dx, int64_t width);
+  // The sum of log(1 + exp(x)).
+  float (*softplus_sum)(const float* x, int64_t width);
   // The sum of the targets.
   float (*mass)(const CrossEntropyTargets& targets, int64_t width);
   // dx -= dy * target.

@@ -78,8 +78,7 @@ KernelStatus RunGrad(KernelContext& c) {
 }
 
 OpBuilder& AddOptions(OpBuilder& op) {
-  return op.Group("loss")
-      .WithAttr("margin", AttrKind::kFloat, 1.0, "how far above the others is enough")
+  return op.WithAttr("margin", AttrKind::kFloat, 1.0, "how far above the others is enough")
       .WithAttr("p", AttrKind::kInt, 1, "1, or 2 to square what is lacking")
       .Traits(RowwiseTraits())
       .Sizes("MultiMarginSizes", [](const KernelQuery& q, Words& words) {
@@ -99,14 +98,15 @@ bool WantOperands(InferContext& c) {
 
 void DefineMultiMargin(OpSet& ops) {
   OpBuilder op = ops.Define("multi_margin");
-  AddOptions(op)
+  op.Group("loss")
       .Doc(
           "For each row what the score of the right class lacks to be a margin above each of the "
           "others, added up and divided by the number of classes. A label that is no class is an "
           "error.")
       .Formula("y[n] = sum over j != l of max(0, margin - x[n, l] + x[n, j])^p / C, l = labels[n]")
       .In("scores", "[…, C]")
-      .In("labels", "integers […], each in [0, C)")
+      .In("labels", "integers […], each in [0, C)");
+  AddOptions(op)
       .Infer([](InferContext& c) {
         if (WantOperands(c)) c.SetResult(WithoutLastAxis(c.type(0)));
       })
@@ -129,12 +129,13 @@ void DefineMultiMargin(OpSet& ops) {
 
 void DefineMultiMarginGrad(OpSet& ops) {
   OpBuilder op = ops.Define("multi_margin_grad");
-  AddOptions(op)
+  op.Group("loss")
       .Doc("The gradient of multi_margin at its scores.")
       .Formula("dx[n, j] = dy[n] p max(0, margin - x[n, l] + x[n, j])^(p - 1) / C for j != l")
       .In("scores", "[…, C]")
       .In("labels", "integers […]")
-      .In("dy", "[…]")
+      .In("dy", "[…]");
+  AddOptions(op)
       .Infer([](InferContext& c) {
         if (WantOperands(c) && WantRowGradient(c, 0, 2)) c.SetResult(c.type(0));
       })

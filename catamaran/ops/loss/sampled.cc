@@ -4,6 +4,7 @@
 // and a few that were drawn (log_uniform_sample) are looked at.
 
 #include "catamaran/ops/blas.h"
+#include "catamaran/ops/loss/cross_entropy_isa.h"
 #include "catamaran/ops/loss/loss.h"
 #include "catamaran/ops/loss/sampled_reference.h"
 
@@ -47,6 +48,19 @@ KernelStatus RunReference(KernelContext& c) {
   return KernelStatus::kDone;
 }
 
+template <Loss kLoss, class T>
+T LossOfRow(const CrossEntropyKernels& k, const T* row, int64_t samples) {
+  if constexpr (std::is_same_v<T, float>) {
+    const float own = -row[0];
+    if (kLoss == Loss::kNce) return k.softplus_sum(&own, 1) + k.softplus_sum(row + 1, samples);
+    const CrossEntropyRow all = k.log_sum_exp(row, samples + 1);
+    return all.max + all.log_sum - row[0];
+  } else {
+    return kLoss == Loss::kNce ? reference::NceOfRow(row, samples)
+                               : reference::SampledSoftmaxOfRow(row, samples);
+  }
+}
+
 // The rows of the samples side by side, so that one product of matrices gives their logits.
 template <Loss kLoss>
 KernelStatus RunProduct(KernelContext& c) {
@@ -79,10 +93,8 @@ KernelStatus RunProduct(KernelContext& c) {
           const bool hit = s.remove_hits && sampled[k] == labels[n];
           mine[k + 1] = hit ? static_cast<T>(reference::kSampledHit) : mine[k + 1] + shift[k];
         }
-        if (kLoss == Loss::kSoftmax) {
-          c.out().data<T>()[n] = reference::SampledSoftmaxOfRow(mine, s.samples);
-        } else if (kLoss == Loss::kNce) {
-          c.out().data<T>()[n] = reference::NceOfRow(mine, s.samples);
+        if (kLoss != Loss::kLogits) {
+          c.out().data<T>()[n] = LossOfRow<kLoss>(CrossEntropyKernelsOf(c), mine, s.samples);
         }
       }
     });
@@ -98,7 +110,7 @@ void AddKernels(OpBuilder& op, const char* reference) {
       return static_cast<size_t>(q.sizes->As<SampledSizes>().samples + 1) * sizeof(double);
     };
   }
-  Kernel kernel = FastKernel("product", RunProduct<kLoss>, [](const KernelQuery& q) {
+  Kernel kernel = CrossEntropyKernel("product", RunProduct<kLoss>, [](const KernelQuery& q) {
     const SampledSizes s = q.sizes->As<SampledSizes>();
     return s.batch > 0 && s.width > 0;
   });

@@ -4,7 +4,7 @@
 // to the right class, or to a distribution over classes; its gradient as an op; and smooth_labels,
 // the distribution that labels stand for.
 
-#include "catamaran/ops/loss/cross_entropy_simd.h"
+#include "catamaran/ops/loss/cross_entropy_isa.h"
 #include "catamaran/ops/loss/loss.h"
 #include "catamaran/ops/loss/softmax_cross_entropy_reference.h"
 
@@ -71,28 +71,7 @@ KernelStatus LabelsReference(KernelContext& c) {
   return KernelStatus::kDone;
 }
 
-struct PreparedCrossEntropy final : Prepared {
-  const CrossEntropyKernels* kernels = nullptr;
-};
-const CrossEntropyKernels& KernelsOf(const KernelContext& c) {
-  return *static_cast<const PreparedCrossEntropy*>(c.prepared)->kernels;
-}
-const CrossEntropyKernels& FindKernels([[maybe_unused]] Isa isa) {
-#if CATAMARAN_HAS_X86_ISAS
-  if (isa == Isa::kAvx512) return avx512::GetCrossEntropyKernels();
-  if (isa == Isa::kAvx2) return avx2::GetCrossEntropyKernels();
-#endif
-  return plain::GetCrossEntropyKernels();
-}
-Kernel VectorRows(KernelFn run) {
-  Kernel kernel = FastKernel("vector", run, IsF32);
-  kernel.prepare = [](const KernelQuery& q) -> std::unique_ptr<Prepared> {
-    auto prepared = std::make_unique<PreparedCrossEntropy>();
-    prepared->kernels = &FindKernels(q.isa);
-    return prepared;
-  };
-  return kernel;
-}
+Kernel VectorRows(KernelFn run) { return CrossEntropyKernel("vector", run, IsF32); }
 
 CrossEntropyTargets TargetsOf(const CrossEntropySizes& s, const float* weights) {
   return {nullptr, weights, static_cast<float>(1 - s.smoothing),
@@ -101,7 +80,7 @@ CrossEntropyTargets TargetsOf(const CrossEntropySizes& s, const float* weights) 
 
 template <class L>
 void LossRows(const KernelContext& c, const CrossEntropySizes& s, int64_t begin, int64_t end) {
-  const CrossEntropyKernels& k = KernelsOf(c);
+  const CrossEntropyKernels& k = CrossEntropyKernelsOf(c);
   const float* weights = OptionalData<float>(c, 2);
   const L* labels = c.in(1).data<L>();
   CrossEntropyTargets targets = TargetsOf(s, weights);
@@ -110,22 +89,27 @@ void LossRows(const KernelContext& c, const CrossEntropySizes& s, int64_t begin,
     float& y = c.out().data<float>()[r];
     if constexpr (std::is_same_v<L, float>) {
       targets.labels = labels + r * s.width;
-      y = k.loss(x, targets, k.log_sum_exp(x, s.width), s.width);
+      const CrossEntropyRow row = k.log_sum_exp(x, s.width);
+      y = k.loss(x, targets, row.max + row.log_sum, s.width);
     } else {
       const int64_t label = static_cast<int64_t>(labels[r]);
       y = 0.0f;
       if (label == s.ignored) continue;
-      const float total = k.log_sum_exp(x, s.width);
+      const CrossEntropyRow row = k.log_sum_exp(x, s.width);
+      const float total = row.max + row.log_sum;
       const float own = targets.keep * (weights ? weights[label] : 1.0f);
       if (own != 0.0f) y = own * (total - x[label]);
-      if (targets.spread != 0.0f) y += k.loss(x, targets, total, s.width);
+      if (targets.spread == 0.0f) continue;
+      // The sum of total - x, from what is known.
+      y += weights ? k.loss(x, targets, total, s.width)
+                   : targets.spread * (static_cast<float>(s.width) * row.log_sum - row.below);
     }
   }
 }
 
 template <class L>
 void GradRows(const KernelContext& c, const CrossEntropySizes& s, int64_t begin, int64_t end) {
-  const CrossEntropyKernels& k = KernelsOf(c);
+  const CrossEntropyKernels& k = CrossEntropyKernelsOf(c);
   const float* weights = OptionalData<float>(c, 3);
   const L* labels = c.in(1).data<L>();
   CrossEntropyTargets targets = TargetsOf(s, weights);
@@ -194,8 +178,8 @@ bool WantLabels(InferContext& c, int scores, int labels) {
   return c.UnifyTypes(c.type(scores), c.type(labels), "logits and soft labels");
 }
 
-OpBuilder Signature(OpBuilder op, int scores) {
-  return op.Group("loss")
+OpBuilder& AddOptions(OpBuilder& op, int scores) {
+  return op
       .WithAttr("label_smoothing", AttrKind::kFloat, 0.0,
                 "the part of each target that is spread evenly over all classes")
       .OptionalAttr("ignore_index", AttrKind::kInt, "rows with this label count nothing")
@@ -226,7 +210,8 @@ OpCost CostOf(const KernelQuery& q) {
 }  // namespace
 
 void DefineSoftmaxCrossEntropy(OpSet& ops) {
-  Signature(ops.Define("softmax_cross_entropy"), 0)
+  OpBuilder op = ops.Define("softmax_cross_entropy");
+  op.Group("loss")
       .Doc(
           "For each row minus the logarithm of the probability that softmax of its logits gives to "
           "its label, or the mean of that over a distribution of labels. A class whose target or "
@@ -235,7 +220,8 @@ void DefineSoftmaxCrossEntropy(OpSet& ops) {
       .Formula("y[n] = sum_j weights[j] q[n, j] (log(sum_k exp(logits[n, k])) - logits[n, j])")
       .In("logits", "[…, C]")
       .In("labels", "integers […], each in [0, C), or a weight for each class […, C]")
-      .OptionalIn("weights", "[C]: how much each class counts; 1 where left out")
+      .OptionalIn("weights", "[C]: how much each class counts; 1 where left out");
+  AddOptions(op, 0)
       .Infer([](InferContext& c) {
         if (WantLabels(c, 0, 1) && WantClassWeights(c, 0, 2)) {
           c.SetResult(WithoutLastAxis(c.type(0)));
@@ -291,14 +277,16 @@ void DefineSoftmaxCrossEntropy(OpSet& ops) {
 }
 
 void DefineSoftmaxCrossEntropyGrad(OpSet& ops) {
-  Signature(ops.Define("softmax_cross_entropy_grad"), 0)
+  OpBuilder op = ops.Define("softmax_cross_entropy_grad");
+  op.Group("loss")
       .Doc("The gradient of softmax_cross_entropy at its logits.")
       .Formula(
           "dx[n, j] = dy[n] * (softmax(logits)[n, j] * sum_k t[n, k] - t[n, j]), t = weights q")
       .In("logits", "[…, C]")
       .In("labels", "as those of softmax_cross_entropy")
       .In("dy", "[…]")
-      .OptionalIn("weights", "[C]")
+      .OptionalIn("weights", "[C]");
+  AddOptions(op, 0)
       .Infer([](InferContext& c) {
         if (WantLabels(c, 0, 1) && WantRowGradient(c, 0, 2) && WantClassWeights(c, 0, 3)) {
           c.SetResult(c.type(0));
@@ -352,14 +340,16 @@ void DefineSoftmaxCrossEntropyGrad(OpSet& ops) {
 }
 
 void DefineSmoothLabels(OpSet& ops) {
-  Signature(ops.Define("smooth_labels"), 1)
+  OpBuilder op = ops.Define("smooth_labels");
+  op.Group("loss")
       .Doc(
           "The distribution over classes that labels stand for: 1 - label_smoothing at the label "
           "(or times the weights of the classes), and label_smoothing spread evenly. Zeros where "
           "the label is ignore_index.")
       .Formula("q[n, j] = (1 - label_smoothing) [labels[n] == j] + label_smoothing / C")
       .In("labels", "integers […], each in [0, C), or a weight for each class […, C]")
-      .In("like", "[…, C]: only its type matters")
+      .In("like", "[…, C]: only its type matters");
+  AddOptions(op, 1)
       .Infer([](InferContext& c) {
         if (WantLabels(c, 1, 0)) c.SetResult(c.type(1));
       })

@@ -30,8 +30,12 @@ void AucAdd(const T* prediction, const L* label, const T* weight, double* y, int
     double w = weight ? static_cast<double>(weight[i]) : 1.0;
     if (prediction[i] != prediction[i]) w = NAN;
     const int64_t k = AucBucket(prediction[i], buckets);
-    if (l != 1.0) y[k] += w * (1 - l);
-    if (l != 0.0) y[buckets + k] += w * l;
+    if (l * (1 - l) == 0.0) {
+      y[static_cast<int64_t>(l) * buckets + k] += w;  // no branch: it could not be foreseen
+    } else {
+      y[k] += w * (1 - l);
+      y[buckets + k] += w * l;
+    }
   }
 }
 

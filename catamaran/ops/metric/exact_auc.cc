@@ -2,7 +2,9 @@
 //
 // exact_auc(prediction, label): the area under the ROC curve of whole arrays.
 
+#include <array>
 #include <cstring>
+#include <utility>
 
 #include "catamaran/ops/metric/metric.h"
 
@@ -58,8 +60,8 @@ KernelStatus RunExactAuc(KernelContext& c) {
   return KernelStatus::kDone;
 }
 
-// Predictions as integers of the same order, each with its place below it, so that the sort
-// compares numbers that lie side by side.
+// Predictions as integers of the same order, each with its place below it, so that sorting
+// moves both.
 constexpr int64_t kMostPlaces = int64_t{1} << 32;
 
 uint64_t Packed(float x, int64_t place) {
@@ -70,22 +72,38 @@ uint64_t Packed(float x, int64_t place) {
   return static_cast<uint64_t>(bits) << 32 | static_cast<uint64_t>(place);
 }
 
+// Sorts by the predictions, the upper halves: three passes of 11 bits. Returns where the result is,
+// in one of the two arrays of `count`.
+const uint64_t* RadixSort(uint64_t* from, uint64_t* to, int64_t count) {
+  constexpr int kBits = 11, kDigits = 1 << kBits;
+  for (int shift = 32; shift < 64; shift += kBits) {
+    std::array<int64_t, kDigits> begins{};
+    const auto digit = [shift](uint64_t x) { return x >> shift & (kDigits - 1); };
+    for (int64_t i = 0; i < count; ++i) ++begins[digit(from[i])];
+    int64_t begin = 0;
+    for (int64_t& entry : begins) begin += std::exchange(entry, begin);
+    for (int64_t i = 0; i < count; ++i) to[begins[digit(from[i])]++] = from[i];
+    std::swap(from, to);
+  }
+  return from;
+}
+
 KernelStatus RunPacked(KernelContext& c) {
   const int64_t count = c.in(0).size();
-  auto* packed = static_cast<uint64_t*>(c.scratch);
+  auto* unsorted = static_cast<uint64_t*>(c.scratch);
   ForNumberLabels(c, 0, 1, [&]<class T, class L>(T, L) {
     if constexpr (std::is_same_v<T, float>) {
       const float *prediction = c.in(0).data<float>(), *weight = WeightData<float>(c, 2);
       const L* label = c.in(1).data<L>();
       double& y = *c.out().data<double>();
       for (int64_t i = 0; i < count; ++i) {
-        packed[i] = Packed(prediction[i], i);
+        unsorted[i] = Packed(prediction[i], i);
         if (prediction[i] != prediction[i]) {
           y = NAN;
           return;
         }
       }
-      std::sort(packed, packed + count);
+      const uint64_t* packed = RadixSort(unsorted, unsorted + count, count);
       double below = 0, positives = 0, right = 0;
       for (int64_t i = 0; i < count;) {
         double positive = 0, negative = 0;
@@ -139,7 +157,7 @@ void DefineExactAuc(OpSet& ops) {
   Kernel packed = FastKernel("packed", RunPacked, [](const KernelQuery& q) {
     return IsF32(q) && q.in[0]->size() < kMostPlaces;
   });
-  packed.scratch = ScratchOf;
+  packed.scratch = [](const KernelQuery& q) { return 2 * ScratchOf(q); };
   op.Fast(packed)
       .AddSample({.inputs = {Floats({4}, {0.1, 0.4, 0.35, 0.8}), Floats({4}, {0, 0, 1, 1})}})
       .AddSample({.inputs = {Uniform({31, 3}, -3, 3), Uniform({31, 3}, 0, 1, 2),

@@ -45,6 +45,7 @@ void LogLoss(const double* accumulator, const T* prediction, const L* label, con
              double* y, const RatioSizes& s) {
   const auto loss = [](double p, double l) {
     const double q = p < 1e-7 ? 1e-7 : p > 1 - 1e-7 ? 1 - 1e-7 : p;
+    if (l * (1 - l) == 0.0) return -std::log(l == 1.0 ? q : 1 - q);
     return -(l * std::log(q) + (1 - l) * std::log1p(-q));
   };
   AccumulateRatio(accumulator, prediction, label, weight, y, s.count, loss, RatioOne);
