@@ -96,6 +96,9 @@ class Runner {
       auto& offsets = offsets_[type.ragged_name()];
       offsets = {0};
       for (int64_t length : argument.lengths) offsets.push_back(offsets.back() + length);
+      if (const std::string* name = type.dim(0).name()) {
+        names_[*name] = static_cast<int64_t>(argument.lengths.size());
+      }
     }
     const std::vector<Dim> dims = type.StorageDims();
     for (size_t axis = 0; axis < dims.size(); ++axis) {

@@ -150,13 +150,13 @@ OpBuilder& AddPool(OpBuilder& op) {
 
 void DefineRaggedPool(OpSet& ops) {
   OpBuilder op = ops.Define("ragged_pool");
+  op.In("x", "[B, *T] or [B, *T, …]");
   AddPool(op)
       .Doc(
           "One row for each sequence, feature by feature: the sum of its rows, their mean, their "
           "sum divided by the root of the length (sqrt), the largest, the first or the last. An "
           "empty sequence gives zeros.")
       .Formula("y[b, i] = sum over t of x[b, t, i]")
-      .In("x", "[B, *T] or [B, *T, …]")
       .Infer([](InferContext& c) {
         if (WantRaggedFloat(c)) c.SetResult(Pooled(c.type(0)));
       })
@@ -185,13 +185,12 @@ void DefineRaggedPool(OpSet& ops) {
 
 void DefineRaggedPoolGrad(OpSet& ops) {
   OpBuilder op = ops.Define("ragged_pool_grad");
+  op.In("x", "[B, *T] or [B, *T, …]").In("dy", "[B] or [B, …]");
   AddPool(op)
       .Doc(
           "The gradient of ragged_pool: dy for every row of its sequence (sum), divided by the "
           "length (mean) or its root (sqrt), or for the first of the largest (max), the first or "
           "the last row alone.")
-      .In("x", "[B, *T] or [B, *T, …]")
-      .In("dy", "[B] or [B, …]")
       .Infer([](InferContext& c) {
         if (!WantRaggedFloat(c) || !c.WantTensor(1)) return;
         if (c.UnifyTypes(Pooled(c.type(0)), c.type(1), "x and dy")) c.SetResult(c.type(0));

@@ -4,6 +4,8 @@
 
 #include "catamaran/ops/float_math_simd.h"
 
+#pragma GCC diagnostic ignored "-Wpsabi"  // vectors stay in this file
+
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
@@ -16,34 +18,88 @@ inline T Larger(T a, T b) {
   return (a > b) | (a != a) ? a : b;
 }
 
-// The lanes, added up pairwise.
-template <class T>
-inline T AddLanes(T* lanes) {
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+template <int64_t width>
+struct Width {
+  static constexpr int64_t kWidth = width;
+};
+// Calls f with the width where it divides the number of lanes; says whether it did.
+template <class F>
+inline bool WithWidth(int64_t width, F f) {
+  switch (width) {
+    case 1:
+      f(Width<1>());
+      return true;
+    case 2:
+      f(Width<2>());
+      return true;
+    case 4:
+      f(Width<4>());
+      return true;
+    case 8:
+      f(Width<8>());
+      return true;
+    case 16:
+      f(Width<16>());
+      return true;
+    default:
+      return false;
   }
-  return lanes[0];
 }
 
-// One number an element: the sequence is a row.
-void SoftmaxRow(const float* x, float* y, int64_t n) {
-  float most[kLanes];
-  for (float& m : most) m = x[0];
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) most[k] = Larger(x[i + k], most[k]);
+// Lane k of numbers that repeat after `width` belongs to column k % width, where width divides the
+// number of lanes. These fold the lanes of a column into one, for all of them.
+template <int64_t width>
+inline void FoldMax(float* lanes) {
+  for (int64_t half = kLanes / 2; half >= width; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) lanes[i] = Larger(lanes[i + half], lanes[i]);
   }
-  for (int64_t k = 0; i + k < n; ++k) most[k] = Larger(x[i + k], most[k]);
-  float max = most[0];
-  for (float m : most) max = Larger(m, max);
-  for (i = 0; i < n; ++i) y[i] = ExpFloat(x[i] - max);
-  float lanes[kLanes] = {};
-  for (i = 0; i + kLanes <= n; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += y[i + k];
+  for (int64_t i = width; i < kLanes; ++i) lanes[i] = lanes[i - width];
+}
+template <int64_t width, class T>
+inline void FoldSum(T* lanes) {
+  for (int64_t half = kLanes / 2; half >= width; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   }
-  for (int64_t k = 0; i + k < n; ++k) lanes[k] += y[i + k];
-  const float sum = AddLanes(lanes);
-  for (i = 0; i < n; ++i) y[i] /= sum;
+  for (int64_t i = width; i < kLanes; ++i) lanes[i] = lanes[i - width];
+}
+
+typedef float Floats __attribute__((vector_size(kLanes * 4)));
+
+inline Floats Load(const float* from) {
+  Floats v;
+  __builtin_memcpy(&v, from, sizeof(v));
+  return v;
+}
+inline void Store(Floats v, float* to) { __builtin_memcpy(to, &v, sizeof(v)); }
+
+// n numbers of a sequence whose width is 1, 2, 4, 8 or 16, as vectors that are always full.
+template <int64_t width>
+void SoftmaxFlat(const float* x, float* y, int64_t n) {
+  const int64_t full = n / kLanes * kLanes, rest = n - full;
+  float lanes[kLanes], last[kLanes];
+  for (int64_t k = 0; k < kLanes; ++k) lanes[k] = x[k & (width - 1)];
+  Floats most = Load(lanes);
+  for (int64_t i = 0; i < full; i += kLanes) {
+    const Floats v = Load(x + i);
+    most = (v > most) | (v != v) ? v : most;
+  }
+  Store(most, lanes);
+  for (int64_t k = 0; k < rest; ++k) lanes[k] = Larger(x[full + k], lanes[k]);
+  FoldMax<width>(lanes);
+  const Floats max = Load(lanes);
+  for (int64_t k = 0; k < kLanes; ++k) last[k] = -__builtin_inff();
+  for (int64_t k = 0; k < rest; ++k) last[k] = x[full + k] - lanes[k];
+  for (int64_t i = 0; i < full; i += kLanes) Store(Load(x + i) - max, y + i);
+  for (int64_t i = 0; i < full; ++i) y[i] = ExpFloat(y[i]);
+  for (int64_t k = 0; k < kLanes; ++k) last[k] = ExpFloat(last[k]);
+  Floats sum = Load(last);
+  for (int64_t i = 0; i < full; i += kLanes) sum += Load(y + i);
+  Store(sum, lanes);
+  FoldSum<width>(lanes);
+  const Floats scale = 1 / Load(lanes);
+  for (int64_t i = 0; i < full; i += kLanes) Store(Load(y + i) * scale, y + i);
+  Store(Load(last) * scale, last);
+  for (int64_t k = 0; k < rest; ++k) y[full + k] = last[k];
 }
 
 // Up to kColumns columns of a sequence of `length` rows.
@@ -55,10 +111,9 @@ void SoftmaxColumns(const float* x, float* y, int64_t length, int64_t width, int
   }
   for (int64_t k = 0; k < length; ++k) {
     for (int64_t i = 0; i < columns; ++i) {
-      const float e = ExpFloat(x[k * width + i] - max[i]);
-      y[k * width + i] = e;
-      sum[i] += e;
+      y[k * width + i] = ExpFloat(x[k * width + i] - max[i]);
     }
+    for (int64_t i = 0; i < columns; ++i) sum[i] += y[k * width + i];
   }
   for (int64_t i = 0; i < columns; ++i) sum[i] = 1 / sum[i];
   for (int64_t k = 0; k < length; ++k) {
@@ -91,9 +146,10 @@ void Softmax(const float* x, const int64_t* offsets, float* y, int64_t rows, int
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t at = offsets[r] * width, length = offsets[r + 1] - offsets[r];
     if (length == 0) continue;
-    if (width == 1) {
-      SoftmaxRow(x + at, y + at, length);
-    } else if (width <= kLanes) {
+    const bool done = WithWidth(
+        width, [&](auto w) { SoftmaxFlat<decltype(w)::kWidth>(x + at, y + at, length * width); });
+    if (done) continue;
+    if (width <= kLanes) {
       SoftmaxNarrow(x + at, y + at, length, width);
     } else {
       for (int64_t c = 0; c < width; c += kColumns) {
@@ -104,16 +160,19 @@ void Softmax(const float* x, const int64_t* offsets, float* y, int64_t rows, int
   }
 }
 
-template <class T>
-void GradRow(const T* y, const T* dy, T* dx, int64_t n) {
-  T lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += y[i + k] * dy[i + k];
+template <int64_t width, class T>
+void GradFlat(const T* y, const T* dy, T* dx, int64_t n) {
+  const int64_t full = n / kLanes * kLanes;
+  T dot[kLanes] = {};
+  for (int64_t i = 0; i < full; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) dot[k] += y[i + k] * dy[i + k];
   }
-  for (int64_t k = 0; i + k < n; ++k) lanes[k] += y[i + k] * dy[i + k];
-  const T dot = AddLanes(lanes);
-  for (i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
+  for (int64_t k = 0; full + k < n; ++k) dot[k] += y[full + k] * dy[full + k];
+  FoldSum<width>(dot);
+  for (int64_t i = 0; i < full; i += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) dx[i + k] = y[i + k] * (dy[i + k] - dot[k]);
+  }
+  for (int64_t k = 0; full + k < n; ++k) dx[full + k] = y[full + k] * (dy[full + k] - dot[k]);
 }
 
 template <class T>
@@ -134,10 +193,10 @@ template <class T>
 void Grad(const T* y, const int64_t* offsets, const T* dy, T* dx, int64_t rows, int64_t width) {
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t at = offsets[r] * width, length = offsets[r + 1] - offsets[r];
-    if (width == 1) {
-      GradRow(y + at, dy + at, dx + at, length);
-      continue;
-    }
+    const bool done = WithWidth(width, [&](auto w) {
+      GradFlat<decltype(w)::kWidth>(y + at, dy + at, dx + at, length * width);
+    });
+    if (done) continue;
     for (int64_t c = 0; c < width; c += kColumns) {
       GradColumns(y + at + c, dy + at + c, dx + at + c, length, width,
                   width - c < kColumns ? width - c : kColumns);

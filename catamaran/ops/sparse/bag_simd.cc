@@ -33,14 +33,16 @@ inline int64_t IdAt<AnyId>(const BagJob& job, int64_t k) {
   return job.id_bytes == 4 ? IdAt<int32_t>(job, k) : k;
 }
 
-// How many ids ahead a row is asked for: what the memory has under way at once, in rows.
+// How many ids ahead a row is asked for: so many bytes are under way at once.
 inline int64_t AheadFor(int64_t row_bytes) {
-  const int64_t ahead = 4096 / (row_bytes < 64 ? 64 : row_bytes);
-  return ahead < 4 ? 4 : ahead > 32 ? 32 : ahead;
+  const int64_t ahead = 8192 / (row_bytes < 64 ? 64 : row_bytes);
+  return ahead < 8 ? 8 : ahead > 32 ? 32 : ahead;
 }
 
+// Into the second-level cache, which has more requests under way than the first: rows from memory
+// come up to twice as fast.
 inline void Prefetch(const char* row, int64_t row_bytes) {
-  for (int64_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(row + at);
+  for (int64_t at = 0; at < row_bytes; at += 64) __builtin_prefetch(row + at, 0, 2);
 }
 
 // What the sum of a bag is multiplied by; `total` is the number of ids, or the sum of the weights,
@@ -131,6 +133,35 @@ void AllColumns(const BagJob& job) {
   for (; column < width; ++column) Columns<E, I, 1, 1, mode>(job, column);
 }
 
+// Rows of 1, 2 or 4 numbers that lie one after another: vectors over several rows, lane k holding
+// column k % width, folded at the end.
+template <class E>
+void NarrowSums(const BagJob& job) {
+  using C = typename ComputedAs<E>::Type;
+  constexpr int L = 64 / sizeof(C);
+  const E* x = static_cast<const E*>(job.w);
+  E* y = static_cast<E*>(job.y);
+  const int64_t width = job.width;
+  for (int64_t b = job.first; b < job.last; ++b) {
+    const int64_t begin = job.offsets ? job.offsets[b] : b * job.stride;
+    const int64_t end = job.offsets ? job.offsets[b + 1] : (b + 1) * job.stride;
+    typename Lanes<C, L>::V sums = {};
+    int64_t i = begin * width;
+    for (; i + L <= end * width; i += L) sums += LoadLanes<L>(x + i);
+    C lanes[L];
+    __builtin_memcpy(lanes, &sums, sizeof(lanes));
+    for (int64_t k = 0; i + k < end * width; ++k) lanes[k] += LoadLanes<1>(x + i + k)[0];
+    for (int64_t half = L / 2; half >= width; half /= 2) {
+      for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+    }
+    const C factor = Factor(job.pool, static_cast<C>(end - begin));
+    for (int64_t k = 0; k < width; ++k) {
+      const typename Lanes<C, 1>::V value = {lanes[k] * factor};
+      StoreLanes<1>(value, y + b * width + k);
+    }
+  }
+}
+
 template <class E>
 void PoolBags(const BagJob& job) {
   if (job.pool == kBagMax) {
@@ -141,6 +172,8 @@ void PoolBags(const BagJob& job) {
     AllColumns<E, int64_t, kPlainSum>(job);
   } else if (job.id_bytes == 4) {
     AllColumns<E, int32_t, kPlainSum>(job);
+  } else if (job.width == 1 || job.width == 2 || job.width == 4) {
+    NarrowSums<E>(job);
   } else {
     AllColumns<E, NoId, kPlainSum>(job);
   }

@@ -1,8 +1,8 @@
 // ops/sparse/bag_simd.h
 //
 // Vector code that pools rows of a matrix into one row a bag, for each instruction set. Plain data
-// only. Sums are made in the order of the ids, one number at a time, so every instruction set and
-// every split gives the same bits.
+// only. The order of additions depends on the arguments alone (that of the ids, where there are
+// any), so every instruction set and every split gives the same bits.
 
 #pragma once
 

@@ -23,8 +23,8 @@ inline bool WantIds(InferContext& c, int i) {
 
 // A sparse gradient is f32 or f64.
 inline bool WantRowsFloat(InferContext& c, int i) {
-  if (!c.WantFloat(i)) return false;
-  if (!IsHalf(c.type(i).dtype())) return true;
+  if (!c.WantTensor(i)) return false;
+  if (!IsHalf(c.type(i).dtype())) return c.WantFloat(i);
   return c.Fail("a sparse gradient is f32 or f64, found " + std::string(Name(c.type(i).dtype())) +
                 "; train an f32 parameter and keep the narrow one for inference");
 }

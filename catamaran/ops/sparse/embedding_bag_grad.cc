@@ -150,13 +150,13 @@ void DefineEmbeddingBagRows(OpSet& ops) {
   OpTraits traits = RaggedTraits();
   traits.holds_operands = true;
   OpBuilder op = ops.Define("embedding_bag_rows");
+  op.In("ids", "[…, N] or [B, *N]: i32, i64 or u64")
+      .In("dy", "a row for each bag")
+      .OptionalIn("weights", "as ids");
   AddPool(op)
       .Doc(
           "The gradient of embedding_bag at its parameter: ids, bags, weights and a gradient row a "
           "bag, not yet expanded.")
-      .In("ids", "[…, N] or [B, *N]: i32, i64 or u64")
-      .In("dy", "a row for each bag")
-      .OptionalIn("weights", "as ids")
       .Traits(traits)
       .Infer([](InferContext& c) {
         if (!WantIds(c, 0) || !WantRowsFloat(c, 1)) return;
@@ -187,13 +187,13 @@ void DefineEmbeddingBagRows(OpSet& ops) {
 
 void DefineEmbeddingBagWeightsGrad(OpSet& ops) {
   OpBuilder op = ops.Define("embedding_bag_weights_grad");
-  AddPool(op)
-      .Doc("The gradient of embedding_bag at its weights; 0 where an id is padding.")
-      .In("w", "[V, …]")
+  op.In("w", "[V, …]")
       .In("ids", "[…, N] or [B, *N]: i32, i64 or u64")
       .In("weights", "as ids")
       .In("y", "embedding_bag's result")
-      .In("dy", "its gradient")
+      .In("dy", "its gradient");
+  AddPool(op)
+      .Doc("The gradient of embedding_bag at its weights; 0 where an id is padding.")
       .OptionalAttr("padding", AttrKind::kInt, "as given to embedding_bag")
       .Traits(RaggedTraits())
       .Infer([](InferContext& c) {

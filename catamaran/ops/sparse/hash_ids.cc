@@ -117,6 +117,7 @@ OpBuilder& AddHash(OpBuilder& op) {
 
 void DefineHashIds(OpSet& ops) {
   OpBuilder op = ops.Define("hash_ids");
+  op.In("ids", "i32, i64 or u64");
   AddHash(op)
       .Doc(
           "A 64-bit hash of each id, or a bucket of it. The same in every build and on every "
@@ -124,7 +125,6 @@ void DefineHashIds(OpSet& ops) {
           "equal hashes whatever their dtype. With next(h, v) = mix(h * 0xd6e8feb86659fd93 + v) "
           "and mix the finaliser of splitmix64 it is next(mix(salt), id).")
       .Formula("y = next(mix(salt), id) mod buckets")
-      .In("ids", "i32, i64 or u64")
       .Reference("HashIds", RunHash)
       .AddSample({.inputs = {Ints({4}, {0, 1, 2, -1})}, .attrs = {{"buckets", 100}}})
       .AddSample({.inputs = {RandomInts({3, 5}, 0, 1000)}, .attrs = {{"salt", 7}}})
@@ -137,12 +137,12 @@ void DefineHashIds(OpSet& ops) {
 
 void DefineHashCross(OpSet& ops) {
   OpBuilder op = ops.Define("hash_cross");
+  op.VariadicIn("columns", "i32, i64 or u64, of one shape");
   AddHash(op)
       .Doc(
           "A 64-bit hash of several columns of ids together, or a bucket of it: a crossed feature. "
           "The order of the columns counts; one column gives what hash_ids gives.")
       .Formula("y = next(next(mix(salt), a), b) … mod buckets, with next and mix of hash_ids")
-      .VariadicIn("columns", "i32, i64 or u64, of one shape")
       .Reference("", RunHash)
       .AddSample(
           {.inputs = {Ints({3}, {0, 1, 2}), Ints({3}, {7, 7, 8})}, .attrs = {{"buckets", 1000}}})

@@ -152,13 +152,13 @@ OpBuilder& AddSelf(OpBuilder& op) {
 
 void DefinePairwiseDot(OpSet& ops) {
   OpBuilder op = ops.Define("pairwise_dot");
+  op.In("x", "[…, F, D]: F fields of D numbers");
   AddSelf(op)
       .Doc(
           "The inner products of all pairs of fields, as DLRM has them: F (F - 1) / 2 numbers, or "
           "F (F + 1) / 2 with self_interaction. They stand in the order (1, 0), (2, 0), (2, 1), "
           "(3, 0), …")
       .Formula("y[…, (f, g)] = sum over i of x[…, f, i] * x[…, g, i] for g < f")
-      .In("x", "[…, F, D]: F fields of D numbers")
       .Infer([](InferContext& c) {
         Type y;
         if (WantPairs(c, &y)) c.SetResult(y);
@@ -188,11 +188,10 @@ void DefinePairwiseDot(OpSet& ops) {
 
 void DefinePairwiseDotGrad(OpSet& ops) {
   OpBuilder op = ops.Define("pairwise_dot_grad");
+  op.In("x", "[…, F, D]").In("dy", "as pairwise_dot's result");
   AddSelf(op)
       .Doc("The gradient of pairwise_dot: each field gets the others times the dy of their pair.")
       .Formula("dx[…, f, i] = sum over g of dy[…, (f, g)] * x[…, g, i]; twice for g = f")
-      .In("x", "[…, F, D]")
-      .In("dy", "as pairwise_dot's result")
       .Infer([](InferContext& c) {
         Type y;
         if (WantPairs(c, &y) && c.UnifyTypes(y, c.type(1), "pairs and dy")) {
