@@ -42,14 +42,7 @@ T BestOf(const T* x, int64_t n) {
     Better<kSmaller, T>(best[1], best[0]);
     Better<kSmaller, T>(best[3], best[2]);
     Better<kSmaller, T>(best[2], best[0]);
-    T part[w];
-    std::memcpy(part, &best[0], sizeof(part));
-    for (int64_t half = w / 2; half > 0; half /= 2) {
-      for (int64_t k = 0; k < half; ++k) {
-        part[k] = IsBetter<kSmaller>(part[k + half], part[k]) ? part[k + half] : part[k];
-      }
-    }
-    result = part[0];
+    result = Fold<T>(best[0], Better<kSmaller, T>);
   }
   for (; i < n; ++i) {
     if (x[i] != x[i]) return x[i];

@@ -61,6 +61,18 @@ template <class T>
   lanes = __builtin_convertvector(half, Lanes<double>);
 }
 
+// The first n of eight, n < 8; the others are `none`.
+[[gnu::always_inline]] inline void WidenPart(const float* x, int64_t n, double none,
+                                             Lanes<double>& lanes) {
+  HalfLanes half = HalfLanes{} + static_cast<float>(none);
+#if defined(__AVX512VL__)
+  half = (HalfLanes)_mm256_mask_loadu_ps((__m256)half, static_cast<__mmask8>((1u << n) - 1), x);
+#else
+  for (int64_t k = 0; k < n; ++k) half[k] = x[k];
+#endif
+  lanes = __builtin_convertvector(half, Lanes<double>);
+}
+
 // The lanes of a float vector, added into those of a double vector, two each.
 [[gnu::always_inline]] inline void AddWidened(const Lanes<float>& lanes, Lanes<double>& sum) {
   HalfLanes low, high;
@@ -72,14 +84,40 @@ template <class T>
   sum += lanes;
 }
 
+// The lanes, joined pairwise: join(from, into) works on all lanes, the result is in lane 0.
+template <class T, class F>
+[[gnu::always_inline]] inline T Fold(Lanes<T> v, F join) {
+  if constexpr (sizeof(T) == 8) {
+    typedef int64_t At __attribute__((vector_size(64)));
+    join(Lanes<T>(__builtin_shuffle(v, At{4, 5, 6, 7, 4, 5, 6, 7})), v);
+    join(Lanes<T>(__builtin_shuffle(v, At{2, 3, 2, 3, 2, 3, 2, 3})), v);
+    join(Lanes<T>(__builtin_shuffle(v, At{1, 1, 1, 1, 1, 1, 1, 1})), v);
+    return v[0];
+  } else if constexpr (sizeof(T) == 4) {
+    typedef int32_t At __attribute__((vector_size(64)));
+    join(Lanes<T>(
+             __builtin_shuffle(v, At{8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15})),
+         v);
+    join(Lanes<T>(__builtin_shuffle(v, At{4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7})), v);
+    join(Lanes<T>(__builtin_shuffle(v, At{2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3})), v);
+    join(Lanes<T>(__builtin_shuffle(v, At{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})), v);
+    return v[0];
+  } else {
+    T part[kLanesOf<T>];
+    for (int64_t half = kLanesOf<T> / 2; half > 0; half /= 2) {
+      std::memcpy(part, &v, sizeof(part));
+      Lanes<T> upper = v;
+      std::memcpy(&upper, part + half, static_cast<size_t>(half) * sizeof(T));
+      join(upper, v);
+    }
+    return v[0];
+  }
+}
 template <class T>
 [[gnu::always_inline]] inline T AddUp(const Lanes<T>& lanes) {
-  T part[kLanesOf<T>];
-  std::memcpy(part, &lanes, sizeof(part));
-  for (int64_t half = kLanesOf<T> / 2; half > 0; half /= 2) {
-    for (int64_t k = 0; k < half; ++k) part[k] = static_cast<T>(part[k] + part[k + half]);
-  }
-  return part[0];
+  return Fold<T>(
+      lanes,
+      [](const Lanes<T>& from, Lanes<T>& into) __attribute__((always_inline)) { into += from; });
 }
 
 // best = the larger (smaller) of x and best where neither is NaN.

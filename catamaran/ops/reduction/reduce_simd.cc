@@ -16,6 +16,33 @@ constexpr int64_t kMomentsBlock = 4096;  // elements that are read twice while t
 template <class T>
 using SumType = typename Choose<kIsFloat<T>, double, uint64_t>::Type;
 
+// Eight elements as accumulators hold them: f64 or, of integers, 64 bits.
+[[gnu::always_inline]] inline void LoadWide(const float* x, Lanes<double>& v) { Widen(x, v); }
+[[gnu::always_inline]] inline void LoadWide(const double* x, Lanes<double>& v) { Load(x, v); }
+template <class T>
+[[gnu::always_inline]] inline void LoadWide(const T* x, Lanes<uint64_t>& v) {
+  typedef T Eight __attribute__((vector_size(8 * sizeof(T))));
+  Eight eight;
+  std::memcpy(&eight, x, sizeof(eight));
+  v = __builtin_convertvector(eight, Lanes<uint64_t>);
+}
+// The first n of eight; the others are `none`.
+[[gnu::always_inline]] inline void LoadWidePart(const float* x, int64_t n, Lanes<double>& v,
+                                                double none = 0) {
+  WidenPart(x, n, none, v);
+}
+[[gnu::always_inline]] inline void LoadWidePart(const double* x, int64_t n, Lanes<double>& v,
+                                                double none = 0) {
+  Fill(none, v);
+  LoadPart(x, n, v);
+}
+template <class T>
+[[gnu::always_inline]] inline void LoadWidePart(const T* x, int64_t n, Lanes<uint64_t>& v,
+                                                uint64_t none) {
+  Fill(none, v);
+  for (int64_t k = 0; k < n; ++k) v[k] = static_cast<uint64_t>(x[k]);
+}
+
 // --- Sums of terms: the number itself or its absolute value, in T; its square, in double.
 
 struct Plain {
@@ -85,24 +112,56 @@ struct FloatSum {
   static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
     T part[kMaxColumns];
     for (int64_t r = 0; r < rows; r += kRowBlock) {
-      const int64_t last = rows - r < kRowBlock ? rows : r + kRowBlock;
-      for (int64_t k = 0; k < n; ++k) part[k] = 0;
-      int64_t row = r;
-      for (; last - row >= 4; row += 4) {
-        const T *a = x + row * stride, *b = a + stride, *c = b + stride, *d = c + stride;
-        for (int64_t k = 0; k < n; ++k) {
-          part[k] += (Term::Of(a[k]) + Term::Of(b[k])) + (Term::Of(c[k]) + Term::Of(d[k]));
-        }
+      const int64_t count = rows - r < kRowBlock ? rows - r : kRowBlock;
+      const T* at = x + r * stride;
+      int64_t row = 0;
+      for (; count - row >= 8; row += 8) AddRows<8>(at + row * stride, stride, n, row == 0, part);
+      if (count & 4) {
+        AddRows<4>(at + row * stride, stride, n, row == 0, part);
+        row += 4;
       }
-      for (; row < last; ++row) {
-        const T* a = x + row * stride;
-        for (int64_t k = 0; k < n; ++k) part[k] += Term::Of(a[k]);
+      if (count & 2) {
+        AddRows<2>(at + row * stride, stride, n, row == 0, part);
+        row += 2;
       }
+      if (count & 1) AddRows<1>(at + row * stride, stride, n, row == 0, part);
       for (int64_t k = 0; k < n; ++k) acc[k] += static_cast<double>(part[k]);
     }
   }
   static T Result(const Acc& acc, const ReduceFinish& how) {
     return static_cast<T>(acc / how.divisor);
+  }
+
+ private:
+  // part[k] = or += the sum of kRows rows at column k.
+  template <int kRows>
+  static void AddRows(const T* x, int64_t stride, int64_t n, bool first, T* part) {
+    constexpr int64_t w = kLanesOf<T>;
+    int64_t k = 0;
+    for (; n - k >= w; k += w) {
+      Lanes<T> v[kRows];
+      for (int r = 0; r < kRows; ++r) {
+        Load(x + r * stride + k, v[r]);
+        Term::template Of<T>(v[r]);
+      }
+      for (int half = kRows / 2; half > 0; half /= 2) {
+        for (int r = 0; r < half; ++r) v[r] += v[r + half];
+      }
+      if (!first) {
+        Lanes<T> before;
+        Load(part + k, before);
+        v[0] += before;
+      }
+      std::memcpy(part + k, &v[0], sizeof(v[0]));
+    }
+    for (; k < n; ++k) {
+      T v[kRows];
+      for (int r = 0; r < kRows; ++r) v[r] = Term::Of(x[r * stride + k]);
+      for (int half = kRows / 2; half > 0; half /= 2) {
+        for (int r = 0; r < half; ++r) v[r] += v[r + half];
+      }
+      part[k] = first ? v[0] : part[k] + v[0];
+    }
   }
 };
 
@@ -128,8 +187,11 @@ struct SquareSum {
       LoadWide(x + i, v);
       sum[0] += v * v;
     }
+    if (i < n) {
+      LoadWidePart(x + i, n - i, v);
+      sum[1] += v * v;
+    }
     acc += AddUp<double>((sum[0] + sum[1]) + (sum[2] + sum[3]));
-    for (; i < n; ++i) Add(x[i], acc);
   }
   static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
     int64_t r = 0;
@@ -145,10 +207,6 @@ struct SquareSum {
     }
   }
   static T Result(const Acc& acc, const ReduceFinish&) { return static_cast<T>(std::sqrt(acc)); }
-
- private:
-  [[gnu::always_inline]] static void LoadWide(const float* x, Lanes<double>& v) { Widen(x, v); }
-  [[gnu::always_inline]] static void LoadWide(const double* x, Lanes<double>& v) { Load(x, v); }
 };
 
 // Sums and products of integers wrap around; products of floats are made in double.
@@ -173,25 +231,52 @@ struct Wide {
     }
   }
   static void Long(const T* x, int64_t n, Acc& acc) {
-    constexpr int kWays = 32;
-    Acc part[kWays];
-    for (Acc& p : part) p = None();
+    Lanes<Acc> v, part[4];
+    for (Lanes<Acc>& p : part) Fill<Acc>(None(), p);
     int64_t i = 0;
-    for (; n - i >= kWays; i += kWays) {
-      for (int k = 0; k < kWays; ++k) Add(x[i + k], part[k]);
+    for (; n - i >= 32; i += 32) {
+      for (int k = 0; k < 4; ++k) {
+        LoadWide(x + i + 8 * k, v);
+        Join(v, part[k]);
+      }
     }
-    for (int k = 0; i + k < n; ++k) Add(x[i + k], part[k]);
-    for (int half = kWays / 2; half > 0; half /= 2) {
-      for (int k = 0; k < half; ++k) Merge(part[k + half], part[k]);
+    for (int k = 0; n - i >= 8; i += 8, ++k) {
+      LoadWide(x + i, v);
+      Join(v, part[k]);
     }
-    Merge(part[0], acc);
+    if (i < n) {
+      LoadWidePart(x + i, n - i, v, None());
+      Join(v, part[3]);
+    }
+    Join(part[1], part[0]);
+    Join(part[3], part[2]);
+    Join(part[2], part[0]);
+    Merge(Fold<Acc>(part[0], Join), acc);
   }
   static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
-    for (int64_t r = 0; r < rows; ++r) {
+    int64_t r = 0;
+    for (; rows - r >= 4; r += 4) {
+      const T *a = x + r * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+      for (int64_t k = 0; k < n; ++k) {
+        const Acc p = static_cast<Acc>(a[k]), q = static_cast<Acc>(b[k]);
+        const Acc s = static_cast<Acc>(c[k]), t = static_cast<Acc>(d[k]);
+        acc[k] = kProduct ? acc[k] * ((p * q) * (s * t)) : acc[k] + ((p + q) + (s + t));
+      }
+    }
+    for (; r < rows; ++r) {
       for (int64_t k = 0; k < n; ++k) Add(x[r * stride + k], acc[k]);
     }
   }
   static T Result(const Acc& acc, const ReduceFinish&) { return static_cast<T>(acc); }
+
+ private:
+  [[gnu::always_inline]] static void Join(const Lanes<Acc>& from, Lanes<Acc>& into) {
+    if constexpr (kProduct) {
+      into *= from;
+    } else {
+      into += from;
+    }
+  }
 };
 
 // --- The largest and the smallest; NaN where there is one.
@@ -241,6 +326,13 @@ struct Extreme {
       Better<kSmaller, T>(v[0], best[0]);
       nan.Show(v[0], v[0]);
     }
+    if (i < n) {
+      Fill<T>(x[i], v[0]);
+      LoadPart(x + i, n - i, v[0]);
+      Term::template Of<T>(v[0]);
+      Better<kSmaller, T>(v[0], best[1]);
+      nan.Show(v[0], v[0]);
+    }
     if (nan.Any()) {
       for (i = 0; i < n; ++i) {
         if (x[i] != x[i]) acc = x[i];
@@ -250,31 +342,51 @@ struct Extreme {
     Better<kSmaller, T>(best[1], best[0]);
     Better<kSmaller, T>(best[3], best[2]);
     Better<kSmaller, T>(best[2], best[0]);
-    T part[w];
-    std::memcpy(part, &best[0], sizeof(part));
-    for (int64_t half = w / 2; half > 0; half /= 2) {
-      for (int64_t k = 0; k < half; ++k) part[k] = Of(part[k + half], part[k]);
-    }
-    acc = Of(part[0], acc);
-    for (; i < n; ++i) Add(x[i], acc);
+    acc = Of(Fold<T>(best[0], Better<kSmaller, T>), acc);
   }
+  // Rows four by four, columns a vector at a time; where a NaN is, one by one.
   static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
-    int64_t r = 0;
-    for (; rows - r >= 4; r += 4) {
-      const T *a = x + r * stride, *b = a + stride, *c = b + stride, *d = c + stride;
-#pragma GCC ivdep
-      for (int64_t k = 0; k < n; ++k) {
-        const T ab = Of(Term::Of(a[k]), Term::Of(b[k])), cd = Of(Term::Of(c[k]), Term::Of(d[k]));
-        acc[k] = Of(Of(ab, cd), acc[k]);
+    constexpr int64_t w = kLanesOf<T>;
+    for (int64_t r = 0; r < rows; r += 4) {
+      const T* at = x + r * stride;
+      const int64_t count = rows - r < 4 ? rows - r : 4;
+      int64_t k = 0;
+      if (count == 4) {
+        for (; n - k >= w; k += w) {
+          Lanes<T> v[4], best;
+          for (int j = 0; j < 4; ++j) {
+            Load(at + j * stride + k, v[j]);
+            Term::template Of<T>(v[j]);
+          }
+          Load(acc + k, best);
+          NanWatch<T> nan;
+          nan.Show(v[0], v[1]);
+          nan.Show(v[2], v[3]);
+          if (nan.Any()) {
+            AddColumns(at, count, stride, k, k + w, acc);
+            continue;
+          }
+          Better<kSmaller, T>(v[0], v[1]);
+          Better<kSmaller, T>(v[2], v[3]);
+          Better<kSmaller, T>(v[1], v[3]);
+          Better<kSmaller, T>(v[3], best);
+          std::memcpy(acc + k, &best, sizeof(best));
+        }
       }
-    }
-    for (; r < rows; ++r) {
-      const T* a = x + r * stride;
-#pragma GCC ivdep
-      for (int64_t k = 0; k < n; ++k) acc[k] = Of(Term::Of(a[k]), acc[k]);
+      AddColumns(at, count, stride, k, n, acc);
     }
   }
   static T Result(const Acc& acc, const ReduceFinish&) { return acc; }
+
+ private:
+  static void AddColumns(const T* x, int64_t rows, int64_t stride, int64_t begin, int64_t end,
+                         Acc* acc) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* row = x + r * stride;
+#pragma GCC ivdep
+      for (int64_t k = begin; k < end; ++k) acc[k] = Of(Term::Of(row[k]), acc[k]);
+    }
+  }
 };
 
 // --- Count, mean and sum of squared distances from it.

@@ -34,7 +34,7 @@ struct ReduceFinish {
   double divisor;  // of sums and of the squared distance
 };
 
-constexpr int64_t kMaxColumns = 512;  // of one call of `across`
+constexpr int64_t kMaxColumns = 1024;  // of one call of `across`
 constexpr int64_t kMaxAccBytes = 24;
 
 struct Reducer {

@@ -11,6 +11,7 @@ namespace {
 
 using reference::ReduceSizes;
 
+constexpr int64_t kWideColumns = 128;         // of several narrow rows taken as one
 constexpr int64_t kRowsAtOnce = 256;          // results of one task that folds along rows
 constexpr int64_t kWorthPieces = 128 * 1024;  // elements; fewer are not cut
 constexpr int64_t kManyTasks = 16;            // as many tasks are enough without pieces
@@ -126,7 +127,7 @@ class Reduction {
         x_(context.in(0).data<const std::byte>()),
         y_(context.out().data<std::byte>()),
         result_bytes_(static_cast<int64_t>(SizeOf(context.out().tensor.dtype))),
-        group_(nest.columns ? kMaxColumns : kRowsAtOnce),
+        group_(GroupOf(nest)),
         groups_((nest.width + group_ - 1) / group_),
         tasks_(nest.outer.size() * groups_),
         folds_(nest.fold.size()) {}
@@ -149,6 +150,13 @@ class Reduction {
   }
 
  private:
+  // Rows are shared out so that there are tasks enough; columns stay together, as memory has them.
+  static int64_t GroupOf(const Nest& nest) {
+    if (nest.columns) return kMaxColumns;
+    const int64_t share = nest.outer.size() * nest.width / (2 * kManyTasks);
+    return std::clamp<int64_t>(share, 1, kRowsAtOnce);
+  }
+
   // What is cut: the outermost that goes.
   int64_t Units() const { return folds_ > 1 ? folds_ : nest_.along; }
   int64_t PieceSize(int64_t group) const {
@@ -209,9 +217,9 @@ class Reduction {
 
   // Rows of few columns are taken several at a time as one wide row.
   void Across(int64_t offset, int64_t rows, int64_t n, std::byte* acc) const {
-    const int64_t wide = kMaxColumns / 4 / nest_.width;
+    const int64_t wide = kWideColumns / nest_.width;
     if (wide < 2 || rows < 4 * wide) return r_.across(At(offset), rows, nest_.width, n, acc);
-    alignas(64) std::byte parts[kMaxColumns / 4 * kMaxAccBytes];
+    alignas(64) std::byte parts[kWideColumns * kMaxAccBytes];
     r_.init(parts, wide * n);
     r_.across(At(offset), rows / wide, wide * n, wide * n, parts);
     for (int64_t k = 0; k < wide; ++k) r_.merge(parts + k * n * r_.acc_bytes, acc, n);

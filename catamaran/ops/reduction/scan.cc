@@ -29,7 +29,7 @@ void Run(KernelContext& c, const ScanFunctionsOf<T>& f, const ScanSizes& s) {
   const ScanWay way{s.reverse != 0, s.exclusive != 0};
   if (s.inner == 1) {
     Split(c.pool, s.outer, s.size, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) f.along(x + o * s.size, y + o * s.size, s.size, way);
+      f.along(x + begin * s.size, y + begin * s.size, end - begin, s.size, way);
     });
     return;
   }

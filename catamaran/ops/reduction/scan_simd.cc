@@ -60,13 +60,19 @@ void Line(const T* x, T* y, int64_t n) {
   }
 }
 
-template <bool kProduct, class T>
-void Along(const T* x, T* y, int64_t n, ScanWay way) {
-  if (way.reverse) {
-    way.exclusive ? Line<kProduct, true, true>(x, y, n) : Line<kProduct, true, false>(x, y, n);
-  } else {
-    way.exclusive ? Line<kProduct, false, true>(x, y, n) : Line<kProduct, false, false>(x, y, n);
+template <bool kProduct, bool kReverse, bool kExclusive, class T>
+void Lines(const T* x, T* y, int64_t lines, int64_t n) {
+  for (int64_t l = 0; l < lines; ++l) {
+    Line<kProduct, kReverse, kExclusive>(x + l * n, y + l * n, n);
   }
+}
+
+template <bool kProduct, class T>
+void Along(const T* x, T* y, int64_t lines, int64_t n, ScanWay way) {
+  if (way.reverse && way.exclusive) return Lines<kProduct, true, true>(x, y, lines, n);
+  if (way.reverse) return Lines<kProduct, true, false>(x, y, lines, n);
+  if (way.exclusive) return Lines<kProduct, false, true>(x, y, lines, n);
+  Lines<kProduct, false, false>(x, y, lines, n);
 }
 
 template <bool kProduct, class T>

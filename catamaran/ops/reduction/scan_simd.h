@@ -19,8 +19,8 @@ struct ScanWay {
 
 template <class T>
 struct ScanFunctionsOf {
-  // One line of n elements.
-  void (*along)(const T* x, T* y, int64_t n, ScanWay way);
+  // `lines` lines of n elements, one after another.
+  void (*along)(const T* x, T* y, int64_t lines, int64_t n, ScanWay way);
   // Lines of `rows` elements, `stride` apart, side by side in n columns.
   // REQUIRES: n <= kScanColumns.
   void (*across)(const T* x, T* y, int64_t rows, int64_t stride, int64_t n, ScanWay way);

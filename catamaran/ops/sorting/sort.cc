@@ -54,15 +54,21 @@ KernelStatus RunArgsortReference(KernelContext& c) {
   return KernelStatus::kDone;
 }
 
+class SortPlan : public Prepared {
+ public:
+  const RankFunctions* functions = nullptr;
+};
+
 // `values` may be null.
 template <class T>
-void SortLines(ThreadPool* pool, const T* x, T* values, int64_t* indices, const SortSizes& s) {
+void SortLines(KernelContext& c, const T* x, T* values, int64_t* indices, const SortSizes& s) {
   if (s.size == 0) return;
-  Split(pool, s.outer * s.inner, 16 * s.size, [&](int64_t begin, int64_t end) {
+  const RankFunctions& f = *static_cast<const SortPlan*>(c.prepared)->functions;
+  Split(c.pool, s.outer * s.inner, 16 * s.size, [&](int64_t begin, int64_t end) {
     auto& line = SortedLine<T>::OfThread();
     for (int64_t l = begin; l < end; ++l) {
       const int64_t first = l / s.inner * s.size * s.inner + l % s.inner;
-      line.Sort(x + first, s.inner, s.size, s.descending != 0);
+      line.Sort(f, x + first, s.inner, s.size, s.descending != 0);
       for (int64_t k = 0; k < s.size; ++k) indices[first + k * s.inner] = line.at(k);
       if (values == nullptr) continue;
       for (int64_t k = 0; k < s.size; ++k) values[first + k * s.inner] = line.value(k);
@@ -73,7 +79,7 @@ void SortLines(ThreadPool* pool, const T* x, T* values, int64_t* indices, const 
 KernelStatus RunSort(KernelContext& c) {
   const SortSizes s = SortSizesNow(c);
   DispatchSortable(c, [&]<class T>(T) {
-    SortLines(c.pool, c.in(0).data<const T>(), c.out(0).data<T>(), c.out(1).data<int64_t>(), s);
+    SortLines(c, c.in(0).data<const T>(), c.out(0).data<T>(), c.out(1).data<int64_t>(), s);
   });
   return KernelStatus::kDone;
 }
@@ -81,12 +87,22 @@ KernelStatus RunSort(KernelContext& c) {
 KernelStatus RunArgsort(KernelContext& c) {
   const SortSizes s = SortSizesNow(c);
   DispatchSortable(c, [&]<class T>(T) {
-    SortLines<T>(c.pool, c.in(0).data<const T>(), nullptr, c.out().data<int64_t>(), s);
+    SortLines<T>(c, c.in(0).data<const T>(), nullptr, c.out().data<int64_t>(), s);
   });
   return KernelStatus::kDone;
 }
 
-bool FitsEntries(const KernelQuery& query) { return query.in[0]->size() < int64_t{1} << 32; }
+Kernel RadixKernel(KernelFn run) {
+  Kernel kernel = FastKernel("radix", run, [](const KernelQuery& query) {
+    return query.in[0]->size() < int64_t{1} << 32;
+  });
+  kernel.prepare = [](const KernelQuery& query) {
+    auto plan = std::make_unique<SortPlan>();
+    plan->functions = &RankFunctionsFor(query.isa);
+    return plan;
+  };
+  return kernel;
+}
 
 OpCost CostOfSort(const KernelQuery& query) {
   const double elements = static_cast<double>(query.in[0]->size());
@@ -116,6 +132,12 @@ OpBuilder& Common(OpBuilder& op) {
     const NamedAttr way{"descending", descending};
     op.AddSample({.inputs = {Uniform({7, 5}, -1, 1)}, .attrs = {{"axis", 0}, way}})
         .AddSample({.inputs = {Uniform({2, 30, 3}, -1, 1)}, .attrs = {{"axis", 1}, way}})
+        .AddSample({.inputs = {RandomInts({9, 37}, -9, 9, DType::kF32)},
+                    .attrs = {way},
+                    .check_gradient = false})
+        .AddSample({.inputs = {RandomInts({3, 160}, -9, 9, DType::kF32)},
+                    .attrs = {way},
+                    .check_gradient = false})
         .AddSample({.inputs = {Uniform({3, 700}, -1, 1)}, .attrs = {way}, .check_gradient = false})
         .AddSample({.inputs = {Uniform({9001}, -1, 1)}, .attrs = {way}, .check_gradient = false})
         .AddSample({.inputs = {RandomInts({2, 300}, -9, 9, DType::kF32)},
@@ -158,7 +180,7 @@ void DefineSort(OpSet& ops) {
         c.SetResult(0, c.type(0));
         c.SetResult(1, c.type(0).WithDType(DType::kI64));
       })
-      .Fast(FastKernel("radix", RunSort, FitsEntries))
+      .Fast(RadixKernel(RunSort))
       .Reference("Sort", RunSortReference)
       .Grad([](GradContext& c) { PutBack(c, 1); });
   Common(op);
@@ -176,7 +198,7 @@ void DefineArgsort(OpSet& ops) {
         if (!WantAlongAxis(c, &axis) || !WantSortable(c, 0)) return;
         c.SetResult(c.type(0).WithDType(DType::kI64));
       })
-      .Fast(FastKernel("radix", RunArgsort, FitsEntries))
+      .Fast(RadixKernel(RunArgsort))
       .Reference("Argsort", RunArgsortReference)
       .StopsGrad();
   Common(op);

@@ -1,8 +1,8 @@
 // ops/sorting/sorted_line.h
 //
 // Sorts one line of a tensor. Elements become unsigned keys of the same order; keys and positions
-// are sorted together, short lines by comparing, long ones digit by digit. Memory is kept for the
-// thread's next line, so that the steady state allocates nothing.
+// are sorted together: short lines by counting (rank_simd.h) or comparing, long ones digit by
+// digit. Memory is kept for the thread's next line, so that the steady state allocates nothing.
 
 #pragma once
 
@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 #include <vector>
+
+#include "catamaran/ops/sorting/rank_simd.h"
 
 namespace catamaran {
 
@@ -83,6 +85,7 @@ template <class T>
 class SortedLine {
  public:
   using Entry = SortEntry<T>;
+  using Key = typename Entry::Key;
 
   static SortedLine& OfThread() {
     thread_local SortedLine line;
@@ -90,11 +93,13 @@ class SortedLine {
   }
 
   // Sorts x[0], x[step], … x[(n - 1) * step]. REQUIRES: n < 2^32.
-  void Sort(const T* x, int64_t step, int64_t n, bool descending) {
+  void Sort(const RankFunctions& f, const T* x, int64_t step, int64_t n, bool descending) {
     x_ = x;
     step_ = step;
     descending_ = descending;
     Entry* entries = Room(n);
+    sorted_ = entries;
+    if (n <= (sizeof(Key) == 4 ? f.most_32 : f.most_64)) return Rank(f, n, entries);
     for (int64_t k = 0; k < n; ++k) {
       entries[k] = Entry::Make(SortKey<T>::Of(x[k * step], descending), k);
     }
@@ -115,6 +120,17 @@ class SortedLine {
   }
 
  private:
+  void Rank(const RankFunctions& f, int64_t n, Entry* entries) {
+    alignas(64) Key keys[kMaxRanked + 16], ranks[kMaxRanked + 16];
+    for (int64_t k = 0; k < n; ++k) keys[k] = SortKey<T>::Of(x_[k * step_], descending_);
+    if constexpr (sizeof(Key) == 4) {
+      f.rank_32(keys, ranks, n);
+    } else {
+      f.rank_64(keys, ranks, n);
+    }
+    for (int64_t k = 0; k < n; ++k) entries[ranks[k]] = Entry::Make(keys[k], k);
+  }
+
   std::vector<Entry> memory_;
   const T* x_ = nullptr;
   int64_t step_ = 1;

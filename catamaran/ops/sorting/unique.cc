@@ -63,7 +63,7 @@ KernelStatus RunReference(KernelContext& c) {
 template <class T>
 int64_t SortAndCount(const T* x, T* values, int64_t* inverse, int64_t* counts, int64_t n) {
   auto& line = SortedLine<T>::OfThread();
-  line.Sort(x, 1, n, false);
+  line.Sort(RankFunctionsFor(Isa::kPlain), x, 1, n, false);
   int64_t found = 0;
   for (int64_t k = 0; k < n; ++k) {
     if (k == 0 || line.key(k) != line.key(k - 1)) {
