@@ -3,6 +3,8 @@
 // binary_cross_entropy(p, target): minus the logarithm of the probability that p gives to the
 // target; binary_cross_entropy_logits(x, target): the same of sigmoid(x).
 
+#include <utility>
+
 #include "catamaran/ops/op.h"
 
 namespace catamaran {
@@ -17,15 +19,52 @@ Expr Inside(Expr p) { return Min(Max(p, 1e-7), 1 - 1e-7); }
 // softplus(-x) where `small` is log(1 + exp(-|x|)): what a positive loses.
 Expr PositiveLoss(Expr x, Expr small) { return small + Max(-x, 0); }
 
+bool IsOne(const GradContext& c, int i) {
+  const Op* op = c.operand(i).value()->def();
+  if (op == nullptr || !op->Is("constant")) return false;
+  const Attr& value = op->attr("value");
+  return (value.get<double>() || value.get<Dim>()) && value.AsDouble() == 1;
+}
+
+// Where both weights are 1, as they are when left out, the gradient is `plain`: a third of the ops.
+void AddPlainGrad(ElementwiseBuilder& op, GradFn plain) {
+  op.def().grad = [plain = std::move(plain), weighted = op.def().grad](GradContext& c) {
+    (IsOne(c, 2) && IsOne(c, 3) ? plain : weighted)(c);
+  };
+}
+
+void PlainGrad(GradContext& c) {
+  Emitter& e = c.emit();
+  const DType dtype = c.grad().type().dtype();
+  const Var low = e.Constant(1e-7, dtype), high = e.Constant(1 - 1e-7, dtype);
+  const Var p = c.operand(0), target = c.operand(1);
+  const Var q = e.Emit("minimum", {e.Emit("maximum", {p, low}), high});
+  const Var other = 1.0 - q;
+  if (c.wanted(0)) c.SetGrad(0, c.SumTo(c.grad() * ((q - target) / (q * other)), p));
+  if (c.wanted(1)) {
+    const Var slope = e.Emit("log", {other}) - e.Emit("log", {q});
+    c.SetGrad(1, c.SumTo(c.grad() * slope, target));
+  }
+}
+
+void PlainLogitsGrad(GradContext& c) {
+  const Var x = c.operand(0), target = c.operand(1);
+  if (c.wanted(0)) {
+    c.SetGrad(0, c.SumTo(c.grad() * (c.emit().Emit("sigmoid", {x}) - target), x));
+  }
+  if (c.wanted(1)) c.SetGrad(1, c.SumTo(-(c.grad() * x), target));
+}
+
 }  // namespace
 
 void DefineBinaryCrossEntropy(OpSet& ops) {
-  Elementwise(ops, "binary_cross_entropy", {"p", "target", "weight", "pos_weight"},
-              [](Expr p, Expr target, Expr weight, Expr pos_weight) {
-                const Expr q = Inside(p);
-                return -weight * (pos_weight * target * Log(q) + (1 - target) * Log(1 - q));
-              })
-      .Group("loss")
+  ElementwiseBuilder op =
+      Elementwise(ops, "binary_cross_entropy", {"p", "target", "weight", "pos_weight"},
+                  [](Expr p, Expr target, Expr weight, Expr pos_weight) {
+                    const Expr q = Inside(p);
+                    return -weight * (pos_weight * target * Log(q) + (1 - target) * Log(1 - q));
+                  });
+  op.Group("loss")
       .Doc(
           "-(target log(p) + (1 - target) log(1 - p)), element by element. p is first brought "
           "into [1e-7, 1 - 1e-7]; the gradient is the one at that point, so that a certain and "
@@ -48,16 +87,18 @@ void DefineBinaryCrossEntropy(OpSet& ops) {
       .Sample(Uniform({4}, 0.1, 0.9), Uniform({4}, 0, 1, 2), Tensor(), Floats({}, {3}))
       .Sample(Empty({0}), Empty({0}))
       .KinkSample(Floats({7}, {0, 1, 0, 1, 0.5, -3, NAN}), Floats({7}, {0, 0, 1, 1, 0.5, 1, 1}));
+  AddPlainGrad(op, PlainGrad);
 }
 
 void DefineBinaryCrossEntropyLogits(OpSet& ops) {
-  Elementwise(ops, "binary_cross_entropy_logits", {"x", "target", "weight", "pos_weight"},
-              [](Expr x, Expr target, Expr weight, Expr pos_weight) {
-                const Expr small = Log1p(Exp(-Abs(x)));
-                const Expr more = (pos_weight - 1) * target * PositiveLoss(x, small);
-                return weight * (Max(x, 0) - x * target + small + more);
-              })
-      .Group("loss")
+  ElementwiseBuilder op =
+      Elementwise(ops, "binary_cross_entropy_logits", {"x", "target", "weight", "pos_weight"},
+                  [](Expr x, Expr target, Expr weight, Expr pos_weight) {
+                    const Expr small = Log1p(Exp(-Abs(x)));
+                    const Expr more = (pos_weight - 1) * target * PositiveLoss(x, small);
+                    return weight * (Max(x, 0) - x * target + small + more);
+                  });
+  op.Group("loss")
       .Doc(
           "binary_cross_entropy of sigmoid(x), element by element, without overflow and without "
           "loss of precision.")
@@ -79,6 +120,7 @@ void DefineBinaryCrossEntropyLogits(OpSet& ops) {
       .Sample(Uniform({4}, -5, 5), Uniform({4}, 0, 1, 2), Tensor(), Floats({}, {3}))
       .Sample(Empty({0}), Empty({0}))
       .KinkSample(Floats({5}, {-1000, 1000, 0, 88, NAN}), Floats({5}, {0, 0, 1, 1, 1}));
+  AddPlainGrad(op, PlainLogitsGrad);
 }
 
 }  // namespace catamaran

@@ -18,7 +18,8 @@ namespace catamaran {
 struct CtcLane {
   static int64_t Floats(int64_t rows, int64_t steps, int64_t labels) {
     const int64_t width = 2 * labels + 1;
-    return (rows + 3) * (width + 2) + 5 * width + 2 * steps + 2;
+    const int64_t floats = (rows + 3) * (width + 2) + 5 * width + 2 * steps;
+    return (floats + 15) / 16 * 16;  // so that those of the next lane are aligned too
   }
   CtcLane(float* memory, int64_t alpha_rows, int64_t steps, int64_t labels)
       : rows(alpha_rows), padded(2 * labels + 3) {
