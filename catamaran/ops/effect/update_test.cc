@@ -151,6 +151,29 @@ TEST(Update, RowsChangeOnlyTheirRowsAndEqualKeysAddUp) {
   }
 }
 
+// Enough scattered keys for the sort by digits: the sums are those that rows_to_dense makes.
+TEST(Update, ManyRowsAreAddedUpInBatchOrder) {
+  const Choice choice(FactOf(rules::Rule::kAdagrad), false);
+  const Shape shape = {5000, 3};
+  Trained sparse(choice, shape, DType::kF32), dense(choice, shape, DType::kF32);
+  Tensor ids = Tensor::Zeros(DType::kI64, {3000});
+  uint64_t x = 1;
+  for (int64_t& id : ids.mutable_data<int64_t>()) {
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    id = static_cast<int64_t>((x >> 33) % 5000);
+  }
+  const Tensor dy = Uniform({3000, 3}, -1, 1, 5);
+  Op* rows = sparse.bench.Run("embedding_rows", {sparse.bench.Arg(ids), sparse.bench.Arg(dy)});
+  sparse.Update(rows->result());
+  Op* same = dense.bench.Run("embedding_rows", {dense.bench.Arg(ids), dense.bench.Arg(dy)});
+  Op* all =
+      dense.bench.Run("rows_to_dense", {same->result(), dense.bench.Arg(Uniform(shape, 0, 1))});
+  dense.Update(all->result());
+  for (const std::string& state : sparse.states) {
+    EXPECT_TRUE(sparse.bench.value_of(state).Equals(dense.bench.value_of(state))) << state;
+  }
+}
+
 // A row of a sparse gradient is a parameter of its own to lamb, as a row of a table is.
 TEST(Update, LambTakesTheNormsOfEachSparseRow) {
   const Choice choice(FactOf(rules::Rule::kLamb), false);
