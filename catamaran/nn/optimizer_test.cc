@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/file.h"
 #include "catamaran/nn/program_test_util.h"
 #include "catamaran/table/optimizer_goldens_test_util.h"
 #include "catamaran/table/optimizers.h"
@@ -104,6 +106,10 @@ TEST(Schedules, AreLearningRatesByCallByNameAndAsFunctions) {
   EXPECT_NEAR(moved("sgd(grad(loss), lr=slow)", "slow = stepwise(0.5, every=1, factor=0.5)"), 0.875,
               1e-15);
   EXPECT_NEAR(moved("sgd(grad(loss), lr=own)", own), 1 + 0.5 + 1.0 / 3, 1e-7);
+  const std::string reads =
+      "var @scale : f32[] = 0.25\n"
+      "fn own(step: i64[]) -> f32[] { return @scale }";
+  EXPECT_NEAR(moved("sgd(grad(loss), lr=own)", reads), 0.75, 1e-15);
   // Through a builder written in text: a number and a schedule.
   const std::string fit =
       "builder fit(f: function, rate: float, how: function) {\n"
@@ -273,6 +279,24 @@ fn infer(ids: u64[B]) -> f32[B, 1] { return lookup(@t, ids) }
   for (const float want : {-1.0f, -1.5f, -1.75f}) {
     p.Run("train", feeds);
     EXPECT_EQ(p.Run("infer", {{"ids", feeds.at("ids")}}).outputs[0].data<float>()[0], want);
+  }
+}
+
+TEST(TrainingDoc, ExamplesAreProgramsAndEveryOptimizerIsThere) {
+  const char* root = std::getenv("CATAMARAN_SOURCE_DIR");
+  const std::string text =
+      PosixFileSystem().ReadAll(JoinPath(root ? root : ".", "docs/training.md"));
+  int examples = 0;
+  constexpr std::string_view kOpen = "```ctm\n";
+  for (size_t at = text.find(kOpen); at != std::string::npos; at = text.find(kOpen, at)) {
+    at += kOpen.size();
+    const std::string program = text.substr(at, text.find("```", at) - at);
+    EXPECT_EQ(Message(program), "nothing was thrown") << program;
+    ++examples;
+  }
+  EXPECT_EQ(examples, 2);
+  for (const OptimizerFact& fact : Optimizers()) {
+    EXPECT_NE(text.find(fmt::format("| `{}` |", fact.name)), std::string::npos) << fact.name;
   }
 }
 
