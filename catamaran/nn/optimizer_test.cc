@@ -253,6 +253,19 @@ TEST(Ema, FollowsTheUpdatedParams) {
   }
 }
 
+TEST(Ema, CountsUpdatesNotRunsThatOnlyAddUp) {
+  TestProgram p(OneParam("ema(adam(accumulate(grad(loss), 2), lr=0.1), decay=0.75)"));
+  TestProgram whole(OneParam("ema(adam(grad(loss), lr=0.1), decay=0.75)"));
+  for (int t = 0; t < 3; ++t) {
+    p.Run("train", Gradient(1, 2));
+    p.Run("train", Gradient(3, -4));
+    whole.Run("train", Gradient(2, -1));
+    EXPECT_NEAR(At(p, "train.avg.w", 0), At(whole, "train.avg.w", 0), 1e-12);
+    EXPECT_NEAR(At(p, "train.avg.w", 1), At(whole, "train.avg.w", 1), 1e-12);
+  }
+  EXPECT_EQ(p.state().GetTensor("train.count").item<int64_t>(), 3);
+}
+
 TEST(Ema, MistakesAreNamed) {
   const std::string infer = "fn infer() -> f64[] { return sum(@w) }";
   EXPECT_NE(Message(OneParam("sgd(grad(loss))", infer) + "x = with_average(infer, train)\n")

@@ -28,6 +28,14 @@ std::vector<const StateDecl*> Trained(const Program& program, const Function& f)
   return found;
 }
 
+// Whether the updates of a region act this time (accumulate says so), or null when they always do.
+Value* WhenUpdated(const Block& region) {
+  for (const Op* op = region.first(); op; op = op->next()) {
+    if (op->Is("update") && op->num_operands() > 3 && op->operand(3)) return op->operand(3);
+  }
+  return nullptr;
+}
+
 void BuildEma(BuildContext& c) {
   Program& program = c.program();
   const Function& inner = c.Fn("train");
@@ -49,7 +57,8 @@ void BuildEma(BuildContext& c) {
   Block& region_block = Emitter(program, f, f.body()).CommitRegion();
   Emitter emit(program, f, f.body(), region_block.parent_op());
   emit.SetLocation(c.at());
-  Var count = emit.Read(count_path) + emit.Constant(1, DType::kI64);
+  Var before = emit.Read(count_path);
+  Var count = before + emit.Constant(1, DType::kI64);
   // The first average is the param itself. After t steps the weights of a plain average of that
   // kind are decay^(t - 1) for the first and (1 - decay) decay^(t - k) for the k-th; corrected,
   // they are (1 - decay) decay^(t - k) / (1 - decay^t) for all.
@@ -62,6 +71,10 @@ void BuildEma(BuildContext& c) {
     Var first = count <= emit.Constant(1, DType::kI64);
     take = emit.Emit(
         "where", {first, emit.Constant(1.0, DType::kF64), emit.Constant(1 - decay, DType::kF64)});
+  }
+  if (Value* when = WhenUpdated(region_block)) {
+    take = emit.Emit("where", {emit.Wrap(when), take, emit.Constant(0.0, DType::kF64)});
+    count = emit.Emit("where", {emit.Wrap(when), count, before});
   }
   Emitter region(program, f, region_block);
   region.SetLocation(c.at());
