@@ -13,34 +13,48 @@ constexpr int64_t kRowBlock = 32;  // rows whose terms are added in T before the
 constexpr int64_t kVectorBlock = 16;     // the same for vectors of one lane
 constexpr int64_t kMomentsBlock = 4096;  // elements that are read twice while they are near
 
+// Sums and products of integers wrap around, in their own width.
 template <class T>
-using SumType = typename Choose<kIsFloat<T>, double, uint64_t>::Type;
+struct SumTypeOf {
+  using Type = T;
+};
+template <>
+struct SumTypeOf<float> {
+  using Type = double;
+};
+template <>
+struct SumTypeOf<int8_t> {
+  using Type = uint8_t;
+};
+template <>
+struct SumTypeOf<int32_t> {
+  using Type = uint32_t;
+};
+template <>
+struct SumTypeOf<int64_t> {
+  using Type = uint64_t;
+};
+template <class T>
+using SumType = typename SumTypeOf<T>::Type;
 
-// Eight elements as accumulators hold them: f64 or, of integers, 64 bits.
-[[gnu::always_inline]] inline void LoadWide(const float* x, Lanes<double>& v) { Widen(x, v); }
-[[gnu::always_inline]] inline void LoadWide(const double* x, Lanes<double>& v) { Load(x, v); }
-template <class T>
-[[gnu::always_inline]] inline void LoadWide(const T* x, Lanes<uint64_t>& v) {
-  typedef T Eight __attribute__((vector_size(8 * sizeof(T))));
-  Eight eight;
-  std::memcpy(&eight, x, sizeof(eight));
-  v = __builtin_convertvector(eight, Lanes<uint64_t>);
+// A vector of elements as accumulators hold them.
+template <class T, class Acc>
+[[gnu::always_inline]] inline void LoadWide(const T* x, Lanes<Acc>& v) {
+  if constexpr (__is_same(T, float)) {
+    Widen(x, v);
+  } else {
+    std::memcpy(&v, x, sizeof(v));
+  }
 }
-// The first n of eight; the others are `none`.
-[[gnu::always_inline]] inline void LoadWidePart(const float* x, int64_t n, Lanes<double>& v,
-                                                double none = 0) {
-  WidenPart(x, n, none, v);
-}
-[[gnu::always_inline]] inline void LoadWidePart(const double* x, int64_t n, Lanes<double>& v,
-                                                double none = 0) {
-  Fill(none, v);
-  LoadPart(x, n, v);
-}
-template <class T>
-[[gnu::always_inline]] inline void LoadWidePart(const T* x, int64_t n, Lanes<uint64_t>& v,
-                                                uint64_t none) {
-  Fill(none, v);
-  for (int64_t k = 0; k < n; ++k) v[k] = static_cast<uint64_t>(x[k]);
+// The first n of them; the others are `none`.
+template <class T, class Acc>
+[[gnu::always_inline]] inline void LoadWidePart(const T* x, int64_t n, Acc none, Lanes<Acc>& v) {
+  if constexpr (__is_same(T, float)) {
+    WidenPart(x, n, none, v);
+  } else {
+    Fill(none, v);
+    LoadPart(reinterpret_cast<const Acc*>(x), n, v);
+  }
 }
 
 // --- Sums of terms: the number itself or its absolute value, in T; its square, in double.
@@ -128,8 +142,14 @@ struct FloatSum {
       for (int64_t k = 0; k < n; ++k) acc[k] += static_cast<double>(part[k]);
     }
   }
-  static T Result(const Acc& acc, const ReduceFinish& how) {
-    return static_cast<T>(acc / how.divisor);
+  // A double has digits enough for a float to be scaled, not divided.
+  static void Results(const Acc* acc, T* y, int64_t n, double divisor) {
+    const double scale = 1 / divisor;
+    if (sizeof(T) == 4 || divisor == 1) {
+      for (int64_t k = 0; k < n; ++k) y[k] = static_cast<T>(acc[k] * scale);
+    } else {
+      for (int64_t k = 0; k < n; ++k) y[k] = static_cast<T>(acc[k] / divisor);
+    }
   }
 
  private:
@@ -179,16 +199,16 @@ struct SquareSum {
     int64_t i = 0;
     for (; n - i >= 32; i += 32) {
       for (int k = 0; k < 4; ++k) {
-        LoadWide(x + i + 8 * k, v);
+        LoadWide<T, Acc>(x + i + 8 * k, v);
         sum[k] += v * v;
       }
     }
     for (; n - i >= 8; i += 8) {
-      LoadWide(x + i, v);
+      LoadWide<T, Acc>(x + i, v);
       sum[0] += v * v;
     }
     if (i < n) {
-      LoadWidePart(x + i, n - i, v);
+      LoadWidePart<T, Acc>(x + i, n - i, 0.0, v);
       sum[1] += v * v;
     }
     acc += AddUp<double>((sum[0] + sum[1]) + (sum[2] + sum[3]));
@@ -209,43 +229,34 @@ struct SquareSum {
   static T Result(const Acc& acc, const ReduceFinish&) { return static_cast<T>(std::sqrt(acc)); }
 };
 
-// Sums and products of integers wrap around; products of floats are made in double.
+// Sums of integers, and products; those of floats are made in double.
 template <class T, bool kProduct>
 struct Wide {
   using Element = T;
   using Acc = SumType<T>;
   static constexpr bool kSmallRows = true;
   static Acc None() { return kProduct ? 1 : 0; }
-  static void Add(T v, Acc& acc) {
-    if constexpr (kProduct) {
-      acc *= static_cast<Acc>(v);
-    } else {
-      acc += static_cast<Acc>(v);
-    }
-  }
+  static void Add(T v, Acc& acc) { Merge(static_cast<Acc>(v), acc); }
   static void Merge(const Acc& from, Acc& acc) {
-    if constexpr (kProduct) {
-      acc *= from;
-    } else {
-      acc += from;
-    }
+    acc = static_cast<Acc>(kProduct ? acc * from : acc + from);
   }
   static void Long(const T* x, int64_t n, Acc& acc) {
+    constexpr int64_t w = kLanesOf<Acc>;
     Lanes<Acc> v, part[4];
     for (Lanes<Acc>& p : part) Fill<Acc>(None(), p);
     int64_t i = 0;
-    for (; n - i >= 32; i += 32) {
+    for (; n - i >= 4 * w; i += 4 * w) {
       for (int k = 0; k < 4; ++k) {
-        LoadWide(x + i + 8 * k, v);
+        LoadWide<T, Acc>(x + i + w * k, v);
         Join(v, part[k]);
       }
     }
-    for (int k = 0; n - i >= 8; i += 8, ++k) {
-      LoadWide(x + i, v);
+    for (int k = 0; n - i >= w; i += w, ++k) {
+      LoadWide<T, Acc>(x + i, v);
       Join(v, part[k]);
     }
     if (i < n) {
-      LoadWidePart(x + i, n - i, v, None());
+      LoadWidePart<T, Acc>(x + i, n - i, None(), v);
       Join(v, part[3]);
     }
     Join(part[1], part[0]);
@@ -260,7 +271,8 @@ struct Wide {
       for (int64_t k = 0; k < n; ++k) {
         const Acc p = static_cast<Acc>(a[k]), q = static_cast<Acc>(b[k]);
         const Acc s = static_cast<Acc>(c[k]), t = static_cast<Acc>(d[k]);
-        acc[k] = kProduct ? acc[k] * ((p * q) * (s * t)) : acc[k] + ((p + q) + (s + t));
+        acc[k] = static_cast<Acc>(kProduct ? acc[k] * ((p * q) * (s * t))
+                                           : acc[k] + ((p + q) + (s + t)));
       }
     }
     for (; r < rows; ++r) {
@@ -555,6 +567,8 @@ struct Functions {
           return Narrow<4>(x, outer, acc);
         case 8:
           return Narrow<8>(x, outer, acc);
+        case 16:
+          return Narrow<16>(x, outer, acc);
         default:
           break;
       }
@@ -578,6 +592,8 @@ struct Functions {
       }
       const int64_t least = how.mode == ReduceFinish::kAll ? static_cast<int64_t>(how.count) : 1;
       for (int64_t k = 0; k < n; ++k) static_cast<uint8_t*>(y)[k] = acc[k] >= least;
+    } else if constexpr (requires { P::Results(acc, static_cast<T*>(y), n, how.divisor); }) {
+      P::Results(acc, static_cast<T*>(y), n, how.divisor);
     } else {
       for (int64_t k = 0; k < n; ++k) static_cast<T*>(y)[k] = P::Result(acc[k], how);
     }

@@ -150,9 +150,10 @@ class Reduction {
   }
 
  private:
-  // Rows are shared out so that there are tasks enough; columns stay together, as memory has them.
+  // Rows are shared out so that there are tasks enough; what lies together in memory stays so.
   static int64_t GroupOf(const Nest& nest) {
     if (nest.columns) return kMaxColumns;
+    if (nest.fold.count > 0) return kRowsAtOnce;
     const int64_t share = nest.outer.size() * nest.width / (2 * kManyTasks);
     return std::clamp<int64_t>(share, 1, kRowsAtOnce);
   }

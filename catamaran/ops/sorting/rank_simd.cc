@@ -30,7 +30,7 @@ void Rank(Key* keys, Key* ranks, int64_t n) {
 }
 
 #if defined(__AVX512F__)
-constexpr int64_t kMost32 = 160, kMost64 = 96;
+constexpr int64_t kMost32 = 160, kMost64 = 160;
 #elif defined(__AVX2__)
 constexpr int64_t kMost32 = 80, kMost64 = 40;
 #else

@@ -39,7 +39,7 @@ class TopOfLine {
       Scan(f, x, n, k, largest);
     }
     if (sorted) {
-      entries_ = SortEntriesByValue(entries_, k);
+      std::sort(entries_, entries_ + k);
     } else {
       std::sort(entries_, entries_ + k,
                 [](const Entry& a, const Entry& b) { return a.at() < b.at(); });
@@ -52,11 +52,6 @@ class TopOfLine {
   // The best k of n come first, in any order.
   void Keep(int64_t n, int64_t k) {
     if (k < n) std::nth_element(entries_, entries_ + k - 1, entries_ + n);
-  }
-
-  Entry* SortEntriesByValue(Entry* entries, int64_t k) {
-    std::sort(entries, entries + k);
-    return entries;
   }
 
   void Scan(const SelectFunctions& f, const T* x, int64_t n, int64_t k, bool largest) {

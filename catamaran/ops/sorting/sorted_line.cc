@@ -54,7 +54,7 @@ Entry* Sort(Entry* entries, Entry* other, int64_t n) {
     InsertionSort(entries, n);
     return entries;
   }
-  if (n <= kFew * (sizeof(Entry) > 8 ? 4 : 1)) {
+  if (n <= kFew * (sizeof(Entry) > 8 ? 2 : 1)) {
     std::sort(entries, entries + n);
     return entries;
   }
