@@ -295,6 +295,17 @@ fn infer(ids: u64[B]) -> f32[B, 1] { return lookup(@t, ids) }
   }
 }
 
+TEST(Optimizers, ExpandedProgramsReadBackEqual) {
+  TestProgram p(
+      OneParam("ema(adamw(clip(accumulate(grad(loss), 2), norm=1, value=2.5), "
+               "lr=one_cycle(0.1, steps=9), no_decay=[@w]))"));
+  const std::string printed = Print(p.flat());
+  const Program again =
+      Flatten(Parse(printed, "printed.ctm", p.flat().ops_ptr(), p.builders()), p.builders());
+  std::string why;
+  EXPECT_TRUE(Equal(again, p.flat(), &why)) << why << "\n" << printed;
+}
+
 TEST(TrainingDoc, ExamplesAreProgramsAndEveryOptimizerIsThere) {
   const char* root = std::getenv("CATAMARAN_SOURCE_DIR");
   const std::string text =
