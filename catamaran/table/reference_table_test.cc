@@ -122,6 +122,32 @@ TEST(ReferenceTable, AdamCountsTheStepsOfEachRow) {
   EXPECT_NEAR(PullRows(table, {2})[0], -0.1, 1e-5);
 }
 
+// Every rule, with all its slots: the row is what the rule makes of it, step by step.
+TEST(ReferenceTable, RowsFollowTheRuleOfTheirOptimizer) {
+  for (const OptimizerFact& fact : Optimizers()) {
+    TableConfig config = Config(3, fact.name);
+    for (const HyperFact& hyper : fact.hypers) {
+      if (hyper.flag) SetHyper(*config.optimizer, hyper.name, 1);
+      if (hyper.default_value == 0 && !hyper.flag) SetHyper(*config.optimizer, hyper.name, 0.1);
+    }
+    ReferenceTable table(config);
+    std::vector<float> want = PullRows(table, {5});
+    std::vector<float> slots[kMaxSlots];
+    float* at[kMaxSlots] = {};
+    for (size_t k = 0; k < config.optimizer->slots().size(); ++k) {
+      slots[k].assign(3, static_cast<float>(config.optimizer->SlotInitial(static_cast<int>(k))));
+      at[k] = slots[k].data();
+    }
+    for (int64_t step = 1; step <= 4; ++step) {
+      const float x = static_cast<float>(step);
+      const std::vector<float> g = {0.5f * x, -x, 2};
+      Push(table, step, step, Batch(3, {5}, g));
+      rules::Apply(fact.rule, config.optimizer->hyper, want.data(), g.data(), at, 1, 3, 0.1, step);
+      EXPECT_EQ(PullRows(table, {5}), want) << fact.name << " " << step;
+    }
+  }
+}
+
 TEST(ReferenceTable, ScalesMultiplyGradientAndLearningRate) {
   TableConfig config = Config(1, "adagrad", 1.0);
   config.init = {};
