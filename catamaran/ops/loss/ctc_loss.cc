@@ -114,11 +114,25 @@ CtcSizes RunSizes(const KernelContext& c) {
   return s;
 }
 
+// Whether the operands are as the references take them: dense, with lengths in i64.
+bool IsPlain(const KernelContext& c, const Places& at) {
+  for (int i : {at.input_lengths, at.label_lengths}) {
+    if (c.has_in(i) && c.in(i).tensor.dtype != DType::kI64) return false;
+  }
+  return !c.in(0).offsets && !c.in(1).offsets;
+}
+
 KernelStatus LossReference(KernelContext& c) {
   const CtcSizes s = RunSizes(c);
   ForTypes(c, [&]<class T, class I>(T, I) {
     int64_t steps = 0, labels = 0;
     CheckItems<T, I>(c, s, kLoss, &steps, &labels);
+    if (IsPlain(c, kLoss)) {
+      reference::Ctc(c.in(0).data<T>(), c.in(1).data<I>(), OptionalData<int64_t>(c, 2),
+                     OptionalData<int64_t>(c, 3), c.out().data<T>(),
+                     static_cast<double*>(c.scratch), s);
+      return;
+    }
     const Room<double> room(c, 2 * (2 * labels + 1));
     T* y = c.out().data<T>();
     for (int64_t n = 0; n < s.batch; ++n) {
@@ -134,6 +148,12 @@ KernelStatus GradReference(KernelContext& c) {
   ForTypes(c, [&]<class T, class I>(T, I) {
     int64_t steps = 0, labels = 0;
     CheckItems<T, I>(c, s, kGrad, &steps, &labels);
+    if (IsPlain(c, kGrad)) {
+      reference::CtcGrad(c.in(0).data<T>(), c.in(1).data<I>(), c.in(2).data<T>(),
+                         OptionalData<int64_t>(c, 3), OptionalData<int64_t>(c, 4),
+                         c.out().data<T>(), static_cast<double*>(c.scratch), s);
+      return;
+    }
     const Room<double> room(c, (steps + 4) * (2 * labels + 1));
     T* dx = c.out().data<T>();
     std::fill_n(dx, c.out().size(), T(0));

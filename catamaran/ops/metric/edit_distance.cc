@@ -66,35 +66,50 @@ namespace {
 constexpr SequencePlaces kDistance = {0, 1, 2, 3};
 constexpr SequencePlaces kRate = {1, 2, 3, 4};
 
-// Calls f(n, distance, length of the reference) for each pair.
+// Calls f(a, b) with the checked sequences of both operands.
 template <class F>
-void ForPairs(const KernelContext& c, const SequencePlaces& at, F&& f) {
+void ForSequences(const KernelContext& c, const SequencePlaces& at, F&& f) {
   DispatchIndex(
       c.in(at.candidate).tensor.dtype,
       [&]<class I>(I) {
-        const Sequences<I> a(c, at.candidate, at.candidate_lengths);
-        const Sequences<I> b(c, at.reference, at.reference_lengths);
-        auto* row = static_cast<int64_t*>(c.scratch);
-        for (int64_t n = 0; n < a.count(); ++n) {
-          f(n, reference::EditDistanceOf(a.ids(n), a.length(n), b.ids(n), b.length(n), row),
-            b.length(n));
-        }
+        f(Sequences<I>(c, at.candidate, at.candidate_lengths),
+          Sequences<I>(c, at.reference, at.reference_lengths));
       },
       "edit_distance");
 }
 
 KernelStatus RunDistance(KernelContext& c) {
-  ForPairs(c, kDistance,
-           [&](int64_t n, int64_t distance, int64_t) { c.out().data<int64_t>()[n] = distance; });
+  ForSequences(c, kDistance, [&](const auto& a, const auto& b) {
+    auto* row = static_cast<int64_t*>(c.scratch);
+    int64_t* y = c.out().data<int64_t>();
+    if (a.is_dense() && b.is_dense()) {
+      reference::EditDistance(a.ids(0), b.ids(0), a.lengths(), b.lengths(), y, row,
+                              c.sizes<reference::EditSizes>());
+      return;
+    }
+    for (int64_t n = 0; n < a.count(); ++n) {
+      y[n] = reference::EditDistanceOf(a.ids(n), a.length(n), b.ids(n), b.length(n), row);
+    }
+  });
   return KernelStatus::kDone;
 }
 
 KernelStatus RunRate(KernelContext& c) {
-  double* y = c.out().data<double>();
-  std::copy_n(c.in(0).data<double>(), 2, y);
-  ForPairs(c, kRate, [&](int64_t, int64_t distance, int64_t length) {
-    y[0] += static_cast<double>(distance);
-    y[1] += static_cast<double>(length);
+  ForSequences(c, kRate, [&](const auto& a, const auto& b) {
+    auto* row = static_cast<int64_t*>(c.scratch);
+    const double* accumulator = c.in(0).data<double>();
+    double* y = c.out().data<double>();
+    if (a.is_dense() && b.is_dense()) {
+      reference::EditRate(accumulator, a.ids(0), b.ids(0), a.lengths(), b.lengths(), y, row,
+                          c.sizes<reference::EditSizes>());
+      return;
+    }
+    std::copy_n(accumulator, 2, y);
+    for (int64_t n = 0; n < a.count(); ++n) {
+      y[0] += static_cast<double>(
+          reference::EditDistanceOf(a.ids(n), a.length(n), b.ids(n), b.length(n), row));
+      y[1] += static_cast<double>(b.length(n));
+    }
   });
   return KernelStatus::kDone;
 }

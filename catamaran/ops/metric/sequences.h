@@ -60,6 +60,8 @@ class Sequences {
     }
   }
   int64_t count() const { return count_; }
+  bool is_dense() const { return offsets_ == nullptr; }
+  const int64_t* lengths() const { return lengths_; }  // null: all ids of dense sequences count
   const I* ids(int64_t n) const { return ids_ + (offsets_ ? offsets_[n] : n * width_); }
   int64_t length(int64_t n) const {
     return lengths_ ? lengths_[n] : offsets_ ? offsets_[n + 1] - offsets_[n] : width_;
