@@ -421,41 +421,39 @@ struct Moments {
     acc.mean += delta * (from.count / count);
     acc.count = count;
   }
-  // A rounded mean is as good as any number near it: what its rounding adds is taken off.
-  static Acc FromBlock(double count, double sum, double shift, double squares) {
-    const double off = sum - count * shift;
-    const double m2 = squares - off * off / count;
-    return {count, sum / count, m2 < 0 ? 0 : m2};
+  // From the sums of distances, and of their squares, from a number near the mean: its rounding,
+  // and that of the sum it was made of, are taken off.
+  static Acc FromDistances(double count, double shift, double sum, double squares) {
+    const double m2 = squares - sum * sum / count;
+    return {count, shift + sum / count, m2 < 0 ? 0 : m2};
   }
   static void Long(const T* x, int64_t n, Acc& acc) {
     for (int64_t i = 0; i < n; i += kMomentsBlock) {
       const int64_t size = n - i < kMomentsBlock ? n - i : kMomentsBlock;
-      const double sum = LongSum<Plain>(x + i, size);
-      const T shift = static_cast<T>(sum / static_cast<double>(size));
-      const double squares = Distances(x + i, size, shift);
-      Merge(FromBlock(static_cast<double>(size), sum, static_cast<double>(shift), squares), acc);
+      const double count = static_cast<double>(size);
+      const T shift = static_cast<T>(LongSum<Plain>(x + i, size) / count);
+      Merge(Distances(x + i, size, shift), acc);
     }
   }
   static void Across(const T* x, int64_t rows, int64_t stride, int64_t n, Acc* acc) {
-    T sum[kMaxColumns], shift[kMaxColumns], squares[kMaxColumns];
+    T shift[kMaxColumns], sum[kMaxColumns], squares[kMaxColumns];
     for (int64_t r = 0; r < rows; r += kRowBlock) {
       const int64_t last = rows - r < kRowBlock ? rows : r + kRowBlock;
       const T count = static_cast<T>(last - r);
-      for (int64_t k = 0; k < n; ++k) sum[k] = squares[k] = 0;
+      for (int64_t k = 0; k < n; ++k) shift[k] = sum[k] = squares[k] = 0;
       for (int64_t row = r; row < last; ++row) {
-        for (int64_t k = 0; k < n; ++k) sum[k] += x[row * stride + k];
+        for (int64_t k = 0; k < n; ++k) shift[k] += x[row * stride + k];
       }
-      for (int64_t k = 0; k < n; ++k) shift[k] = sum[k] / count;
+      for (int64_t k = 0; k < n; ++k) shift[k] /= count;
       for (int64_t row = r; row < last; ++row) {
         for (int64_t k = 0; k < n; ++k) {
           const T off = x[row * stride + k] - shift[k];
+          sum[k] += off;
           squares[k] += off * off;
         }
       }
-      for (int64_t k = 0; k < n; ++k) {
-        const double mean = static_cast<double>(shift[k]);
-        Merge({static_cast<double>(count), mean, static_cast<double>(squares[k])}, acc[k]);
-      }
+      for (int64_t k = 0; k < n; ++k)
+        Merge(FromDistances(count, shift[k], sum[k], squares[k]), acc[k]);
     }
   }
   static T Result(const Acc& acc, const ReduceFinish& how) {
@@ -464,37 +462,39 @@ struct Moments {
   }
 
  private:
-  static double Distances(const T* x, int64_t n, T shift) {
+  static Acc Distances(const T* x, int64_t n, T shift) {
     constexpr int64_t w = kLanesOf<T>;
-    Lanes<double> total = {};
-    Lanes<T> v, sum[4];
+    Lanes<double> sums = {}, squares = {};
+    Lanes<T> v, sum[2], square[2];
     int64_t i = 0;
-    while (n - i >= 4 * w) {
-      const int64_t end = n - i > kVectorBlock * 4 * w ? i + kVectorBlock * 4 * w : n;
-      for (Lanes<T>& s : sum) s = Lanes<T>{};
-      for (; end - i >= 4 * w; i += 4 * w) {
-        for (int k = 0; k < 4; ++k) {
+    while (i < n) {
+      const int64_t end = n - i > kVectorBlock * 2 * w ? i + kVectorBlock * 2 * w : n;
+      for (int k = 0; k < 2; ++k) sum[k] = square[k] = Lanes<T>{};
+      for (; end - i >= 2 * w; i += 2 * w) {
+        for (int k = 0; k < 2; ++k) {
           Load(x + i + k * w, v);
           v -= shift;
-          sum[k] += v * v;
+          sum[k] += v;
+          square[k] += v * v;
         }
       }
-      AddWidened((sum[0] + sum[1]) + (sum[2] + sum[3]), total);
+      for (; i < end; i += w) {
+        Fill(shift, v);
+        if (end - i < w) {
+          LoadPart(x + i, end - i, v);
+        } else {
+          Load(x + i, v);
+        }
+        v -= shift;
+        sum[0] += v;
+        square[0] += v * v;
+      }
+      i = end;
+      AddWidened(sum[0] + sum[1], sums);
+      AddWidened(square[0] + square[1], squares);
     }
-    sum[0] = Lanes<T>{};
-    for (; n - i >= w; i += w) {
-      Load(x + i, v);
-      v -= shift;
-      sum[0] += v * v;
-    }
-    if (i < n) {
-      Fill(shift, v);
-      LoadPart(x + i, n - i, v);
-      v -= shift;
-      sum[0] += v * v;
-    }
-    AddWidened(sum[0], total);
-    return AddUp<double>(total);
+    return FromDistances(static_cast<double>(n), static_cast<double>(shift), AddUp<double>(sums),
+                         AddUp<double>(squares));
   }
 };
 
