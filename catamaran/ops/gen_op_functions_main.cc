@@ -45,6 +45,15 @@ std::string Identifier(const std::string& name) {
   return kKeywords.count(name) ? name + "_" : name;
 }
 
+// The function of an op. Where a type has that name already it gets an Op behind it: VarOp.
+std::string FunctionName(const std::string& op) {
+  static const std::set<std::string> kTypes = {
+      "Attr",  "Dim",  "DType", "Emitter", "Error",  "Function", "Op",    "Program", "Rows",
+      "Shape", "Slot", "State", "Table",   "Tensor", "Type",     "Value", "Var"};
+  const std::string name = CamelCase(op);
+  return kTypes.count(name) ? name + "Op" : name;
+}
+
 std::string AttrType(const ArgSpec& arg) {
   if (!arg.choices.empty()) return "WordArg";
   switch (arg.attr) {
@@ -158,7 +167,7 @@ FunctionText Describe(const OpDef& op) {
 
 std::string FunctionOf(const OpDef& op) {
   FunctionText f = Describe(op);
-  const std::string name = CamelCase(op.name);
+  const std::string name = FunctionName(op.name);
   std::string result = "Var", call = "Result()";
   if (op.num_results == 0) {
     result = "void";

@@ -170,6 +170,7 @@ void DefineGather(OpSet& ops) {
                                    {{"size", x.dim(static_cast<int>(axis))}, {"axis", axis}}));
       })
       .Reference("Gather", RunGather)
+      .Cost(MovedCost)
       .Fast(FastKernel("rows", RunGatherRows, nullptr))
       .TakesHalf()
       .AddSample({.inputs = {Floats({3, 2}, {1, 2, 3, 4, 5, 6}), Ints({2}, {2, 0})}})

@@ -193,6 +193,7 @@ void DefineGatherNd(OpSet& ops) {
                FillSizes(SizesOf(q.in[0]->shape(), q.in[1]->shape()), words);
              })
       .Reference("GatherNd", RunGatherNd)
+      .Cost(MovedCost)
       .Fast(FastKernel("copies", RunGatherNdCopies, nullptr))
       .TakesHalf()
       .Grad([](GradContext& c) {

@@ -135,6 +135,7 @@ void DefineIndexSelect(OpSet& ops) {
       })
       .Sizes("IndexSizes", FillSizes)
       .Reference("IndexSelect", RunSelect)
+      .Cost(MovedCost)
       .Fast(FastKernel("rows", RunSelectRows, nullptr))
       .TakesHalf()
       .Grad([](GradContext& c) {

@@ -76,6 +76,16 @@ inline bool WantAxes(InferContext& c, const Type& type, std::string_view attr,
   return true;
 }
 
+// The cost of an op that reads no more than it writes, however large its operands are.
+inline OpCost MovedCost(const KernelQuery& q) {
+  OpCost cost;
+  for (const Slot* out : q.out) {
+    cost.operations += static_cast<double>(out->size());
+    cost.bytes += 2 * static_cast<double>(out->tensor.num_bytes());
+  }
+  return cost;
+}
+
 inline std::vector<Dim> DimsOf(const Type& type) {
   return {type.dims().begin(), type.dims().end()};
 }

@@ -235,6 +235,7 @@ void DefineSlice(OpSet& ops) {
       .Infer(InferSlice)
       .Sizes("SliceSizes", FillSizes<false>)
       .Reference("Slice", RunReference<false>)
+      .Cost(MovedCost)
       .Fast(MoveKernel("copies", RunCopies<false>))
       .TakesHalf()
       .Grad(GradOfSlice)

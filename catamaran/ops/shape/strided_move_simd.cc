@@ -26,19 +26,35 @@ inline void Store(char* at, const T& value) {
   __builtin_memcpy(at, &value, sizeof(T));
 }
 
-// Between 16 and some hundred bytes: steps of 16, the last one over the end of the one before.
+#if defined(__AVX512BW__)
+constexpr int64_t kLanes = 4;
+#elif defined(__AVX2__)
+constexpr int64_t kLanes = 2;
+#else
+constexpr int64_t kLanes = 1;
+#endif
+
+// A vector register.
+typedef uint64_t Full __attribute__((vector_size(16 * kLanes)));
+
+// Steps of one V each, the last one over the end of the one before.
+template <class V>
 inline void CopyShort(const char* x, char* y, int64_t bytes) {
-  for (int64_t i = 0; i + 16 < bytes; i += 16) Store(y + i, Load<Wide>(x + i));
-  Store(y + bytes - 16, Load<Wide>(x + bytes - 16));
+  constexpr int64_t step = sizeof(V);
+  for (int64_t i = 0; i + step < bytes; i += step) Store(y + i, Load<V>(x + i));
+  Store(y + bytes - step, Load<V>(x + bytes - step));
 }
 
 void Copy(const char* x, char* y, int64_t rows, int64_t x_row, int64_t y_row, int64_t bytes) {
-  if (bytes > 192) {
+  constexpr int64_t kShort = 1024;  // longer than this the library's way to copy pays
+  if (bytes > kShort) {
     for (int64_t r = 0; r < rows; ++r) {
       __builtin_memcpy(y + r * y_row, x + r * x_row, static_cast<size_t>(bytes));
     }
+  } else if (bytes >= static_cast<int64_t>(sizeof(Full))) {
+    for (int64_t r = 0; r < rows; ++r) CopyShort<Full>(x + r * x_row, y + r * y_row, bytes);
   } else if (bytes >= 16) {
-    for (int64_t r = 0; r < rows; ++r) CopyShort(x + r * x_row, y + r * y_row, bytes);
+    for (int64_t r = 0; r < rows; ++r) CopyShort<Wide>(x + r * x_row, y + r * y_row, bytes);
   } else if (bytes >= 8) {
     for (int64_t r = 0; r < rows; ++r) {
       const char* from = x + r * x_row;
@@ -126,14 +142,6 @@ void Strided(const char* x, char* y, int64_t rows, int64_t x_row, int64_t y_row,
 // same 16 bytes of rows i, i + N, …: one in each lane. Interleaving vectors i and i + N/2, low
 // halves and high halves, log2(N) times, transposes every lane's N by N square; vector c is then
 // a stretch of row c of y.
-
-#if defined(__AVX512BW__)
-constexpr int64_t kLanes = 4;
-#elif defined(__AVX2__)
-constexpr int64_t kLanes = 2;
-#else
-constexpr int64_t kLanes = 1;
-#endif
 
 template <class T, int64_t lanes>
 struct Lanes {
@@ -269,7 +277,6 @@ inline void Slab(const char* x, char* y, int64_t x_row, int64_t y_row) {
 #pragma GCC unroll 4
   for (int64_t r = 0; r < tall; ++r) {
     for (int64_t k = 0; k < kLine; k += 16 * kLanes) {
-      typedef uint64_t Full __attribute__((vector_size(16 * kLanes)));
       Store(buffer + r * kLine + k, Load<Full>(x + r * x_row + k));
     }
   }

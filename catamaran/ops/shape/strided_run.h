@@ -94,7 +94,8 @@ OpBuilder& StridedCopyKernels(OpBuilder& op) {
   return op.Sizes("StridedSizes", FillStrided<sizes_of>)
       .Reference("StridedCopy", RunStridedCopy<sizes_of>)
       .Fast(MoveKernel("strided", RunStridedFast<sizes_of, false>))
-      .TakesHalf();
+      .TakesHalf()
+      .Cost(MovedCost);
 }
 
 // Of a strided place; `reference` is StridedPlace with an operand `like`, else StridedEmbed.

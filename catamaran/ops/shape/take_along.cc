@@ -169,6 +169,7 @@ void DefineTakeAlong(OpSet& ops) {
                FillSizes(SizesOf(*q.op, q.in[0]->shape(), q.in[1]->shape()), words);
              })
       .Reference("TakeAlong", RunTake)
+      .Cost(MovedCost)
       .Fast(FastKernel("rows", RunTakeRows, nullptr))
       .TakesHalf()
       .Grad([](GradContext& c) {
