@@ -282,9 +282,13 @@ constexpr int64_t kPart = 256;
 
 // Takes the elements of one row of the window into account: `line` is that row with its padding,
 // `at` the place in the plane of its first element.
-template <int kStride, class T>
-inline void TakeRow(const T* line, T* best, Place<T>* where, int64_t count, int64_t at,
-                    int64_t stride, int64_t kernel, int64_t dilation) {
+// A function of its own, so that it has all registers. kKernel 0: not known here.
+template <int kStride, int kKernel, class T>
+__attribute__((noinline)) void TakeRow(const T* line, T* best, Place<T>* where, int64_t count,
+                                       int64_t at, int64_t stride, int64_t kernel,
+                                       int64_t dilation) {
+  if (kStride != 0) stride = kStride;
+  if (kKernel != 0) kernel = kKernel;
   using V = Vector<T>;
   using P = Vector<Place<T>>;
   P steps;
@@ -304,32 +308,58 @@ inline void TakeRow(const T* line, T* best, Place<T>* where, int64_t count, int6
   }
 }
 
-// Which element of the plane is the largest of each window of a part of a row; -1 where all are
-// minus infinity or padding. `line` has room for the part and two vectors for each step of it.
+// A row of windows: where it is and which places have no padding.
 template <class T>
-inline void FindLargest(const T* x, T* best, Place<T>* where, T* line, const PoolSizes& s,
-                        const Span& a, const Span& b, int64_t r, int64_t count) {
+struct WindowRow {
+  const T* x;    // the plane
+  const T* end;  // of all planes: vectors may read up to here
+  Span a, b;
+  Middle middle;
+};
+
+// One place after another.
+template <class T>
+inline Place<T> LargestAt(const WindowRow<T>& row, const PoolSizes& s, int64_t r) {
+  const Span c = SpanOf(s, 2, r);
+  int64_t best = -1;
+  for (int64_t i = row.a.first; i < row.a.last; i += row.a.step) {
+    for (int64_t j = row.b.first; j < row.b.last; j += row.b.step) {
+      for (int64_t k = c.first; k < c.last; k += c.step) {
+        const int64_t at = (i * s.in[1] + j) * s.in[2] + k;
+        if (best < 0 || row.x[at] > row.x[best] || row.x[at] != row.x[at]) best = at;
+      }
+    }
+  }
+  return static_cast<Place<T>>(best);
+}
+
+// Which element of the plane is the largest of each window of a part of a row without padding; -1
+// where all are minus infinity. `line` has room for what whole vectors read.
+template <int kStride, class T>
+inline void FindLargest(const WindowRow<T>& row, T* best, Place<T>* where, T* line,
+                        const PoolSizes& s, int64_t r, int64_t count) {
   const int64_t stride = s.stride[2], kernel = s.kernel[2], dilation = s.dilation[2];
-  const int64_t extent = (kernel - 1) * dilation + 1, width = (count - 1) * stride + extent;
+  const int64_t width = (count - 1) * stride + (kernel - 1) * dilation + 1;
+  const int64_t reads = width + 2 * kWidth<T> * stride;
   const int64_t from = r * stride - s.begin[2];
-  const int64_t low = Most(from, 0), high = Most(Least(from + width, s.in[2]), low);
-  for (int64_t i = 0; i < count; ++i) best[i] = -__builtin_inf();
-  for (int64_t i = 0; i < count; ++i) where[i] = -1;
-  for (int64_t w = from; w < low; ++w) line[w - from] = -__builtin_inf();
-  for (int64_t w = high; w < from + width; ++w) line[w - from] = -__builtin_inf();
-  for (int64_t i = a.first; i < a.last; i += a.step) {
-    for (int64_t j = b.first; j < b.last; j += b.step) {
-      const int64_t row = (i * s.in[1] + j) * s.in[2];
-      ForEach<T>(high - low,
-                 [from = x + row + low, to = line + (low - s.stride[2] * r + s.begin[2])](auto e) {
-                   e.Store(to, e(from));
-                 });
-      if (stride == 1) {
-        TakeRow<1>(line, best, where, count, row + from, stride, kernel, dilation);
-      } else if (stride == 2) {
-        TakeRow<2>(line, best, where, count, row + from, stride, kernel, dilation);
+  for (int64_t i = 0; i < count; i += kWidth<T>) {
+    WholeVector<T>{i}.Store(best, Vector<T>{} - static_cast<T>(__builtin_inf()));
+    WholeVector<Place<T>>{i}.Store(where, Vector<Place<T>>{} - 1);
+  }
+  for (int64_t i = row.a.first; i < row.a.last; i += row.a.step) {
+    for (int64_t j = row.b.first; j < row.b.last; j += row.b.step) {
+      const int64_t at = (i * s.in[1] + j) * s.in[2] + from;
+      const T* source = row.x + at;
+      if (row.end - source < reads) {  // near the end of memory
+        ForEach<T>(width, [source, line](auto e) { e.Store(line, e(source)); });
+        source = line;
+      }
+      if (kernel == 2) {
+        TakeRow<kStride, 2>(source, best, where, count, at, stride, kernel, dilation);
+      } else if (kernel == 3) {
+        TakeRow<kStride, 3>(source, best, where, count, at, stride, kernel, dilation);
       } else {
-        TakeRow<0>(line, best, where, count, row + from, stride, kernel, dilation);
+        TakeRow<kStride, 0>(source, best, where, count, at, stride, kernel, dilation);
       }
     }
   }
@@ -346,27 +376,36 @@ void MaxPoolGrad(const T* x, const T* dy, T* dx, const PoolSizes& s, int64_t pla
   // So many places that their line, and what whole vectors read beyond it, has room.
   const int64_t room = (kLine + 4 * kPart - extent) / stride - kSlack;
   const int64_t at_a_time = Most(1, Least(kPart, room));
-  for (int64_t n = 0; n < planes; ++n, x += plane, dx += plane) {
-    for (int64_t i = 0; i < plane; ++i) dx[i] = 0;
+  WindowRow<T> row = {x, x + planes * plane, {}, {}, MiddleOf(s)};
+  for (int64_t n = 0; n < planes; ++n, row.x += plane, dx += plane) {
+    ForEach<T>(plane, [dx](auto e) { e.Store(dx, Vector<T>{}); });
+    const auto edge = [&](int64_t r) {
+      const Place<T> at = LargestAt(row, s, r);
+      if (at >= 0) dx[at] += dy[r];
+    };
     for (int64_t p = 0; p < s.out[0]; ++p) {
-      const Span a = SpanOf(s, 0, p);
+      row.a = SpanOf(s, 0, p);
       for (int64_t q = 0; q < s.out[1]; ++q, dy += s.out[2]) {
-        const Span b = SpanOf(s, 1, q);
-        for (int64_t r = 0; r < s.out[2]; r += at_a_time) {
-          const int64_t count = Least(at_a_time, s.out[2] - r);
-          FindLargest(x, best, where, line, s, a, b, r, count);
+        row.b = SpanOf(s, 1, q);
+        for (int64_t r = 0; r < row.middle.first; ++r) edge(r);
+        for (int64_t r = row.middle.first; r < row.middle.last; r += at_a_time) {
+          const int64_t count = Least(at_a_time, row.middle.last - r);
+          if (stride == 1) {
+            FindLargest<1>(row, best, where, line, s, r, count);
+          } else if (stride == 2) {
+            FindLargest<2>(row, best, where, line, s, r, count);
+          } else {
+            FindLargest<0>(row, best, where, line, s, r, count);
+          }
           for (int64_t i = 0; i < count; ++i) {
-            if (where[i] >= 0) {
+            if (__builtin_expect(where[i] >= 0, 1)) {
               dx[where[i]] += dy[r + i];
-              continue;
-            }
-            // Nothing but minus infinity: the first of them, if the window holds any.
-            const Span c = SpanOf(s, 2, r + i);
-            if (a.first < a.last && b.first < b.last && c.first < c.last) {
-              dx[(a.first * s.in[1] + b.first) * s.in[2] + c.first] += dy[r + i];
+            } else {
+              edge(r + i);  // nothing but minus infinity
             }
           }
         }
+        for (int64_t r = row.middle.last; r < s.out[2]; ++r) edge(r);
       }
     }
   }
