@@ -53,4 +53,32 @@ def gelu(c):
 @oracle("softmax", "log_softmax")
 def softmax(c):
     axis = -1 if c.axis is None else c.axis
+    if c.lengths("x") is not None and axis > 0:
+        axis -= 1  # a ragged pair of axes is stored as one
     return getattr(torch, c.op)(c.x, axis)
+
+
+@oracle("gelu_tanh")
+def gelu_tanh(c):
+    if not torch.isfinite(c.x).all():
+        raise NotImplementedError
+    return F.gelu(c.x, approximate="tanh")
+
+
+@oracle("hard_tanh")
+def hard_tanh(c):
+    low = c.min if c.min is not None else torch.tensor(-1.0, dtype=c.x.dtype)
+    high = c.max if c.max is not None else torch.tensor(1.0, dtype=c.x.dtype)
+    return torch.minimum(torch.maximum(c.x, low), high)
+
+
+@oracle("swiglu")
+def swiglu(c):
+    return F.silu(c.gate) * c.x
+
+
+@oracle("glu")
+def glu(c):
+    if not torch.isfinite(c.x).all():
+        raise NotImplementedError
+    return F.glu(c.x, -1 if c.axis is None else c.axis)

@@ -49,3 +49,51 @@ def cast(c):
                 c.x > info.max).any():
             raise NotImplementedError
     return c.x.to(target)
+
+
+@oracle("clip")
+def clip(c):
+    y = c.x if c.min is None else torch.maximum(c.x, c.min)
+    return y if c.max is None else torch.minimum(y, c.max)
+
+
+@oracle("lerp")
+def lerp(c):
+    return c.a + c.weight * (c.b - c.a)
+
+
+@oracle("squared_difference")
+def squared_difference(c):
+    if not c.inputs[0].is_floating_point():
+        raise NotImplementedError
+    return (c.inputs[0] - c.inputs[1]) ** 2
+
+
+@oracle("mod", "floor_div")
+def division(c):
+    a, b = c.inputs
+    if not a.is_floating_point() and (a.dtype == torch.uint8 or (b == 0).any()):
+        raise NotImplementedError
+    if a.is_floating_point() and not (torch.isfinite(a).all() and torch.isfinite(b).all()
+                                      and (b != 0).all()):
+        raise NotImplementedError  # NumPy and PyTorch disagree with each other there
+    return torch.remainder(a, b) if c.op == "mod" else torch.div(a, b, rounding_mode="floor")
+
+
+@oracle("bitwise_and", "bitwise_or", "bitwise_xor")
+def bits(c):
+    return getattr(torch, c.op)(c.inputs[0], c.inputs[1])
+
+
+@oracle("bitwise_not")
+def bitwise_not(c):
+    return torch.bitwise_not(c.x)
+
+
+@oracle("shift_left", "shift_right")
+def shift(c):
+    a, b = c.inputs
+    width = torch.iinfo(a.dtype).bits
+    if (b < 0).any() or (b >= width).any():
+        raise NotImplementedError
+    return a << b if c.op == "shift_left" else a >> b

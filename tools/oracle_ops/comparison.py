@@ -1,3 +1,4 @@
+import numpy as np
 import torch
 
 from .oracle import oracle
@@ -29,3 +30,10 @@ def all_finite(c):
 @oracle("where")
 def where(c):
     return torch.where(c.condition, c.a, c.b)
+
+
+@oracle("isclose")
+def isclose(c):
+    rtol = 1e-5 if c.rtol is None else c.rtol.numpy()
+    atol = 1e-8 if c.atol is None else c.atol.numpy()
+    return torch.tensor(np.isclose(c.a.numpy(), c.b.numpy(), rtol=rtol, atol=atol))

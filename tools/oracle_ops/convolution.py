@@ -94,3 +94,34 @@ def global_max_pool(c):
 
 without("part of a gradient, which is compared with its op", "max_pool_pick",
         "adaptive_max_pool_pick")
+
+
+@oracle("interpolate")
+def interpolate(c):
+    rank = c.x.dim() - 2
+    mode = {1: "linear", 2: "bilinear", 3: "trilinear"}[rank] if c.mode != "nearest" else "nearest"
+    if c.x.numel() == 0 or (c.size is not None and c.scale is not None):
+        raise NotImplementedError
+    size = None if c.size is None else tuple(c.size)
+    scale = None if c.scale is None else tuple(float(s) for s in per_axis(c.scale, rank))
+    align = None if mode == "nearest" else c.align_corners
+    return F.interpolate(c.x, size=size, scale_factor=scale, mode=mode, align_corners=align)
+
+
+def windows(c, rank):
+    kernel = per_axis(c.kernel, rank)
+    pads = paddings(c, rank, kernel)
+    if rank != 2 or c.padding in ("same", "valid") or any(a != b for a, b in pads):
+        raise NotImplementedError
+    return dict(kernel_size=kernel, dilation=per_axis(c.dilation, rank),
+                padding=[a for a, _ in pads], stride=per_axis(c.stride, rank))
+
+
+@oracle("unfold")
+def unfold(c):
+    return F.unfold(c.x, **windows(c, c.x.dim() - 2))
+
+
+@oracle("fold")
+def fold(c):
+    return F.fold(c.columns, tuple(c.size), **windows(c, len(c.size)))

@@ -216,3 +216,62 @@ def ctc_loss(c):
 @oracle("ctc_greedy_decode", gradient=False)
 def ctc_greedy_decode(c):
     raise NotImplementedError
+
+
+@oracle("poisson_nll_rate")
+def poisson_nll_rate(c):
+    rate, target = torch.broadcast_tensors(c.rate, c.target)
+    return rate - target * torch.log(rate + given(c.eps, 1e-8, rate))
+
+
+def over_lists(c, function):
+    lengths = c.lengths("scores")
+    if lengths is None:
+        if c.scores.shape[-1] == 0:
+            raise NotImplementedError
+        return function(c.scores, c.relevance)
+    zero = torch.zeros((), dtype=c.scores.dtype)
+    return torch.stack([function(s, r) if len(s) else zero for s, r in
+                        zip(torch.split(c.scores, lengths), torch.split(c.relevance, lengths))])
+
+
+@oracle("list_net")
+def list_net(c):
+    return over_lists(c, lambda s, r: -(torch.softmax(r, -1) * torch.log_softmax(s, -1)).sum(-1))
+
+
+@oracle("list_mle", gradient=True)
+def list_mle(c):
+    def one(scores, relevance):
+        order = torch.argsort(relevance.detach(), dim=-1, descending=True, stable=True)
+        s = torch.take_along_dim(scores, order, -1)
+        rest = torch.flip(torch.logcumsumexp(torch.flip(s, [-1]), -1), [-1])
+        return (rest - s).sum(-1)
+    return over_lists(c, one)
+
+
+def sampled(c):
+    labels, drawn = c.labels.long(), c.sampled.long()
+    first = (c.hidden * c.weight[labels]).sum(-1)
+    others = c.hidden @ c.weight[drawn].t()
+    if c.bias is not None:
+        first, others = first + c.bias[labels], others + c.bias[drawn]
+    if c.label_counts is not None:
+        first = first - torch.log(c.label_counts)
+    if c.counts is not None:
+        others = others - torch.log(c.counts)
+    if c.remove_hits:
+        others = torch.where(labels.unsqueeze(1) == drawn.unsqueeze(0),
+                             torch.full_like(others, -1e30), others)
+    return torch.cat([first.unsqueeze(1), others], 1)
+
+
+@oracle("sampled_logits", "sampled_softmax", "nce", gradient=False)
+def sampled_losses(c):
+    x = sampled(c)
+    if c.op == "sampled_logits":
+        return x
+    if c.op == "sampled_softmax":
+        return torch.logsumexp(x, 1) - x[:, 0]
+    zero = torch.zeros((), dtype=x.dtype)
+    return torch.logaddexp(-x[:, 0], zero) + torch.logaddexp(x[:, 1:], zero).sum(1)

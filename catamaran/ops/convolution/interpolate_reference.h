@@ -31,8 +31,9 @@ inline InterpolateSource InterpolateSourceOf(const InterpolateSizes& s, int64_t 
   if (!s.linear) {
     // Equal and doubled sizes go by whole elements; others in single precision, as is common, so
     // that equal sizes give equal places everywhere.
-    if (s.out[axis] == s.in[axis]) return {place, place, 0.0};
-    if (s.out[axis] == 2 * s.in[axis]) return {place / 2, place / 2, 0.0};
+    // A scale that only rounds to those sizes has its own places.
+    if (s.out[axis] == s.in[axis] && s.step[axis] == 1) return {place, place, 0.0};
+    if (s.out[axis] == 2 * s.in[axis] && s.step[axis] == 0.5) return {place / 2, place / 2, 0.0};
     const float at = static_cast<float>(place) * static_cast<float>(s.step[axis]);
     const int64_t low = std::min(static_cast<int64_t>(std::floor(at)), last);
     return {low, low, 0.0};
