@@ -183,8 +183,10 @@ void MoveRows(const RowPart* parts, int count, int64_t rows, const MoveKernels& 
   int64_t bytes = 0;  // of a row
   for (int i = 0; i < count; ++i) bytes += parts[i].bytes;
   if (bytes == 0) return;
-  constexpr int64_t kInCache = 1 << 15;
-  const int64_t block = std::max<int64_t>(1, kInCache / bytes);
+  // Row by row one side is written or read from front to back. Short parts are not worth a call
+  // each; of those a block of rows that stays in the cache.
+  constexpr int64_t kInCache = 1 << 15, kShort = 128;
+  const int64_t block = bytes / count >= kShort ? 1 : std::max<int64_t>(1, kInCache / bytes);
   const int64_t blocks = (rows + block - 1) / block;
   Split(pool, blocks, std::min(block, rows) * bytes / 4, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {

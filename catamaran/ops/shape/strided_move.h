@@ -39,7 +39,7 @@ struct RowPart {
   int64_t bytes;
 };
 
-// Several parts of the same rows: of a block of rows all parts, then the next block, so that what
+// Several parts of the same rows: of one or a few rows all parts, then of the next, so that what
 // they share passes through the cache once. Of two parts that overlap in y the order is not said.
 void MoveRows(const RowPart* parts, int count, int64_t rows, const MoveKernels& kernels,
               ThreadPool* pool);
