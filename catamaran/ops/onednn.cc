@@ -22,10 +22,21 @@ struct Argument {
   memory::desc wanted;
 };
 
+dnnl::primitive_attr OwnScratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
 class PlainPrimitive final : public Primitive {
  public:
-  PlainPrimitive(dnnl::primitive primitive, Argument a, Argument b, Argument out)
-      : primitive_(std::move(primitive)), args_{std::move(a), std::move(b), std::move(out)} {
+  // `scratchpad`: memory that the primitive works in. Each run has its own: the library's belongs
+  // to the thread that made the primitive.
+  PlainPrimitive(dnnl::primitive primitive, memory::desc scratchpad, Argument a, Argument b,
+                 Argument out)
+      : primitive_(std::move(primitive)),
+        scratchpad_(std::move(scratchpad)),
+        args_{std::move(a), std::move(b), std::move(out)} {
     idle_.push_back(std::make_unique<Instance>(*this));
   }
 
@@ -63,13 +74,15 @@ class PlainPrimitive final : public Primitive {
         }
         execute[i] = {arg.id, place.packed.get()};
       }
+      scratchpad = memory(p.scratchpad_, Engine());
+      execute[3] = {DNNL_ARG_SCRATCHPAD, scratchpad.get()};
     }
 
     void Run(const PlainPrimitive& p, float* a, float* b, float* out) {
       void* const data[] = {a, b, out};
       for (int i = 0; i < 3; ++i) places[i].plain.set_data_handle(data[i]);
       for (int i = 0; i < 2; ++i) Repack(i);
-      Check(dnnl_primitive_execute(p.primitive_.get(), stream.get(), 3, execute), "execute");
+      Check(dnnl_primitive_execute(p.primitive_.get(), stream.get(), 4, execute), "execute");
       Repack(2);
       stream.wait();
     }
@@ -89,7 +102,8 @@ class PlainPrimitive final : public Primitive {
 
     dnnl::stream stream;
     Place places[3];
-    dnnl_exec_arg_t execute[3];
+    memory scratchpad;
+    dnnl_exec_arg_t execute[4];
   };
 
   std::unique_ptr<Instance> Take() const {
@@ -105,6 +119,7 @@ class PlainPrimitive final : public Primitive {
   }
 
   dnnl::primitive primitive_;
+  memory::desc scratchpad_;
   Argument args_[3];
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Instance>> idle_;
@@ -146,13 +161,13 @@ std::unique_ptr<Primitive> MakeMatmul(bool transpose_a, bool transpose_b, int64_
     const memory::desc a = matrix(m, k, transpose_a), b = matrix(k, n, transpose_b),
                        c = matrix(m, n, false);
 #if DNNL_VERSION_MAJOR >= 3
-    const dnnl::matmul::primitive_desc desc(Engine(), a, b, c);
+    const dnnl::matmul::primitive_desc desc(Engine(), a, b, c, OwnScratchpad());
 #else
-    const dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(a, b, c), Engine());
+    const dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(a, b, c), OwnScratchpad(), Engine());
 #endif
-    return std::make_unique<PlainPrimitive>(dnnl::matmul(desc), Argument{DNNL_ARG_SRC, a, a},
-                                            Argument{DNNL_ARG_WEIGHTS, b, b},
-                                            Argument{DNNL_ARG_DST, c, c});
+    return std::make_unique<PlainPrimitive>(
+        dnnl::matmul(desc), desc.scratchpad_desc(), Argument{DNNL_ARG_SRC, a, a},
+        Argument{DNNL_ARG_WEIGHTS, b, b}, Argument{DNNL_ARG_DST, c, c});
   });
 }
 
@@ -187,13 +202,13 @@ std::unique_ptr<Bf16Matmul> MakeBf16Matmul(bool transpose_a, bool transpose_b, i
     const memory::desc a = matrix(m, k, transpose_a), b = matrix(k, n, transpose_b),
                        c = matrix(m, n, false);
 #if DNNL_VERSION_MAJOR >= 3
-    const dnnl::matmul::primitive_desc desc(Engine(), a, b, c);
+    const dnnl::matmul::primitive_desc desc(Engine(), a, b, c, OwnScratchpad());
 #else
-    const dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(a, b, c), Engine());
+    const dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(a, b, c), OwnScratchpad(), Engine());
 #endif
     return std::make_unique<PlainBf16Matmul>(std::make_unique<PlainPrimitive>(
-        dnnl::matmul(desc), Argument{DNNL_ARG_SRC, a, a}, Argument{DNNL_ARG_WEIGHTS, b, b},
-        Argument{DNNL_ARG_DST, c, c}));
+        dnnl::matmul(desc), desc.scratchpad_desc(), Argument{DNNL_ARG_SRC, a, a},
+        Argument{DNNL_ARG_WEIGHTS, b, b}, Argument{DNNL_ARG_DST, c, c}));
   } catch (const dnnl::error&) {
     return nullptr;
   }

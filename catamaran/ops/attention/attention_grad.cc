@@ -201,12 +201,15 @@ void DefineAttentionMaskGrad(OpSet& ops) {
         }
         c.SetResult(c.type(kMask));
       })
-      .Cost(AttentionGradCost)
-      .Reference("AttentionMaskGrad", RunMaskReference)
+      .Cost(AttentionGradCost);
+  AddAttentionMaskGradKernels(op);
+  op.Reference("AttentionMaskGrad", RunMaskReference)
       .AddSample(Of({1, 2, 2}, {1, 2, 2}, {1, 2, 2}, {}, Floats({2, 2}, {0, 1, 1, 0})))
       .AddSample(Of({2, 2, 3, 4}, {2, 2, 4, 4}, {2, 2, 4, 4}, {}, Uniform({1, 2, 3, 4}, -1, 1, 8)))
       .AddSample(
           Of({2, 3, 4}, {2, 4, 4}, {2, 4, 4}, {{"causal", true}}, Uniform({2, 1, 4}, -1, 1, 8)))
+      .AddSample(Of({2, 4, 67, 8}, {2, 2, 101, 8}, {2, 2, 101, 8}, {{"causal", true}},
+                    Uniform({4, 67, 101}, -1, 1, 8)))
       .AddSample(Of({2, 3, 4}, {2, 0, 4}, {2, 0, 4}, {}, Uniform({3, 1}, -1, 1, 8)));
 }
 

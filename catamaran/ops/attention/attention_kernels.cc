@@ -138,31 +138,99 @@ KernelStatus RunForward(KernelContext& c) {
   return KernelStatus::kDone;
 }
 
+// The gradient's work on the block of queries of head h that begins at t, with no results yet.
+AttentionBackward BackwardTask(const Run& run, int64_t b, int64_t h, int64_t t) {
+  const KernelContext& c = run.c;
+  const AttentionSpan q = run.Queries(b);
+  AttentionBackward task{};
+  task.block = run.Block(b, h, t);
+  task.y = Run::Rows(c.in(3), q, h, t, run.s.value_width);
+  task.dy = Run::Rows(c.in(5), q, h, t, run.s.value_width);
+  task.lse = Run::Rows(c.in(4), q, h, t, 1);
+  if (c.has_in(7)) task.dlse = Run::Rows(c.in(7), q, h, t, 1);
+  task.key_end = task.block.keys;
+  return task;
+}
+
 KernelStatus RunBackward(KernelContext& c) {
   const Run run(c, 6);
   const AttentionSizes& s = run.s;
   const auto backward = static_cast<const PreparedAttention*>(c.prepared)->functions->backward;
   for (int i : {1, 2}) std::fill_n(c.out(i).data<float>(), c.out(i).size(), 0.0f);
-  // One piece of work is all that adds to one head of k and v of one sequence, in one order.
-  const int64_t group = s.heads / std::max<int64_t>(1, s.kv_heads);
-  const int64_t keys = s.ragged ? s.keys / std::max<int64_t>(1, s.batch) : s.keys;
-  const int64_t queries = s.ragged ? s.queries / std::max<int64_t>(1, s.batch) : s.queries;
-  const int64_t cost = group * queries * keys * (s.width + s.value_width) / 3;
-  Split(c.pool, s.batch * s.kv_heads, cost, [&](int64_t begin, int64_t end) {
+  const int64_t group = s.heads / s.kv_heads, share = std::max<int64_t>(1, s.batch);
+  const int64_t keys = s.ragged ? s.keys / share : s.keys;
+  const int64_t queries = s.ragged ? s.queries / share : s.queries;
+  const int64_t cost = std::max<int64_t>(1, queries * keys * (s.width + s.value_width) / 3);
+
+  // What adds to the keys [begin, end) of one head of k and v of one sequence, in one order.
+  const auto add_to_keys = [&](int64_t b, int64_t kv, int64_t begin, int64_t end, bool with_dq) {
+    const AttentionSpan q = run.Queries(b), k = run.Keys(b);
+    for (int64_t h = kv * group; h < (kv + 1) * group; ++h) {
+      for (int64_t t = 0; t < q.rows; t += kAttentionQueries) {
+        AttentionBackward task = BackwardTask(run, b, h, t);
+        task.key_begin = begin, task.key_end = std::min(end, task.key_end);
+        if (with_dq) task.dq = Run::OutRows(c.out(0), q, h, t, s.width);
+        task.dk = Run::OutRows(c.out(1), k, kv, 0, s.width);
+        task.dv = Run::OutRows(c.out(2), k, kv, 0, s.value_width);
+        backward(task);
+      }
+    }
+  };
+  const int64_t heads = s.batch * s.kv_heads;
+  const bool many = c.pool == nullptr || heads >= c.pool->threads() || s.ragged ||
+                    group * cost * heads < 1'000'000;
+  if (many) {
+    Split(c.pool, heads, group * cost, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        add_to_keys(i / s.kv_heads, i % s.kv_heads, 0, AttentionBlock::kSeesAll, true);
+      }
+    });
+    return KernelStatus::kDone;
+  }
+  // Fewer heads than threads: parts of the keys, then blocks of queries, which computes the scores
+  // twice. Every sum has the same order as above.
+  constexpr int64_t kPart = 2 * kAttentionKeys;
+  const int64_t parts = (keys + kPart - 1) / kPart, blocks = BlocksOf(queries);
+  Split(c.pool, heads * parts, group * cost / std::max<int64_t>(1, parts),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t head = i / parts, first = i % parts * kPart;
+            add_to_keys(head / s.kv_heads, head % s.kv_heads, first, first + kPart, false);
+          }
+        });
+  Split(c.pool, s.batch * s.heads * blocks, cost / std::max<int64_t>(1, blocks),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t head = i / blocks, t = i % blocks * kAttentionQueries;
+            const int64_t b = head / s.heads, h = head % s.heads;
+            AttentionBackward task = BackwardTask(run, b, h, t);
+            task.dq = Run::OutRows(c.out(0), run.Queries(b), h, t, s.width);
+            backward(task);
+          }
+        });
+  return KernelStatus::kDone;
+}
+
+KernelStatus RunMaskBackward(KernelContext& c) {
+  const Run run(c, 6);
+  const AttentionSizes& s = run.s;
+  const auto backward = static_cast<const PreparedAttention*>(c.prepared)->functions->backward;
+  std::fill_n(c.out().data<float>(), c.out().size(), 0.0f);
+  if (s.masked == 0) return KernelStatus::kDone;  // a mask without elements
+  // One piece of work is all that adds to one part of the mask, in one order.
+  const bool own_batch = s.mask_step[0] != 0, own_head = s.mask_step[1] != 0;
+  const int64_t batches = own_batch ? s.batch : 1, heads = own_head ? s.heads : 1;
+  const int64_t same = s.batch * s.heads / std::max<int64_t>(1, batches * heads);
+  const int64_t cost = same * s.queries * s.keys * (s.width + s.value_width) / 6;
+  Split(c.pool, batches * heads, std::max<int64_t>(1, cost), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t b = i / s.kv_heads, kv = i % s.kv_heads;
-      const AttentionSpan q = run.Queries(b), k = run.Keys(b);
-      for (int64_t h = kv * group; h < (kv + 1) * group; ++h) {
-        for (int64_t t = 0; t < q.rows; t += kAttentionQueries) {
-          AttentionBackward task{};
-          task.block = run.Block(b, h, t);
-          task.y = Run::Rows(c.in(3), q, h, t, s.value_width);
-          task.dy = Run::Rows(c.in(5), q, h, t, s.value_width);
-          task.lse = Run::Rows(c.in(4), q, h, t, 1);
-          if (c.has_in(7)) task.dlse = Run::Rows(c.in(7), q, h, t, 1);
-          task.dq = Run::OutRows(c.out(0), q, h, t, s.width);
-          task.dk = Run::OutRows(c.out(1), k, kv, 0, s.width);
-          task.dv = Run::OutRows(c.out(2), k, kv, 0, s.value_width);
+      for (int64_t k = 0; k < same; ++k) {
+        const int64_t b = own_batch ? i / heads : own_head ? k : k / s.heads;
+        const int64_t h = own_head ? i % heads : k % s.heads;
+        for (int64_t t = 0; t < s.queries; t += kAttentionQueries) {
+          AttentionBackward task = BackwardTask(run, b, h, t);
+          task.dmask =
+              c.out().data<float>() + b * s.mask_step[0] + h * s.mask_step[1] + t * s.mask_step[2];
           backward(task);
         }
       }
@@ -202,6 +270,7 @@ OpCost CostOf(const KernelQuery& q, double products) {
 
 void AddAttentionKernels(OpBuilder& op) { op.Fast(TiledKernel(RunForward)); }
 void AddAttentionGradKernels(OpBuilder& op) { op.Fast(TiledKernel(RunBackward)); }
+void AddAttentionMaskGradKernels(OpBuilder& op) { op.Fast(TiledKernel(RunMaskBackward)); }
 
 OpCost AttentionCost(const KernelQuery& query) { return CostOf(query, 2); }
 OpCost AttentionGradCost(const KernelQuery& query) { return CostOf(query, 5); }

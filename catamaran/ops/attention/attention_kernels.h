@@ -11,6 +11,7 @@ namespace catamaran {
 
 void AddAttentionKernels(OpBuilder& op);
 void AddAttentionGradKernels(OpBuilder& op);
+void AddAttentionMaskGradKernels(OpBuilder& op);
 
 OpCost AttentionCost(const KernelQuery& query);
 OpCost AttentionGradCost(const KernelQuery& query);

@@ -382,6 +382,15 @@ void AddProducts(const float* tile, const TileKeys& keys, const AttentionRows& r
   });
 }
 
+void AddToMask(const float* slopes, const TileKeys& keys, const AttentionBlock& b, float* dmask) {
+  for (int64_t i = 0; i < b.queries; ++i) {
+    float* row = dmask + i * b.mask_query + keys.first * b.mask_key;
+    const int64_t count = keys.SeenBy(i / kLanes);
+    for (int64_t j = 0; j < count; ++j) row[j * b.mask_key] += slopes[j * kQueries + i];
+  }
+}
+
+// With dmask, slopes are not multiplied by the scale, and dq and dk must be null.
 void Backward(const AttentionBackward& task) {
   const AttentionBlock& b = task.block;
   float* packed = b.scratch;                         // [width][kQueries]
@@ -407,16 +416,25 @@ void Backward(const AttentionBackward& task) {
     delta[i] = task.dlse.data == nullptr ? total : total - *task.dlse.Row(i);
   }
   for (int64_t i = 0; i < b.width * kQueries; ++i) dq[i] = 0.0f;
-  const int64_t seen = KeysSeen(b), vectors = Vectors(b);
-  for (int64_t first = 0; first < seen; first += kKeys) {
-    const TileKeys keys(b, first, seen - first < kKeys ? seen - first : kKeys);
+  const int64_t all_seen = KeysSeen(b), vectors = Vectors(b);
+  const int64_t end = all_seen < task.key_end ? all_seen : task.key_end;
+  for (int64_t first = task.key_begin; first < end; first += kKeys) {
+    const TileKeys keys(b, first, end - first < kKeys ? end - first : kKeys);
     Scores(b, packed, keys, tile);
     Products(b.v, packed_dy, b.value_width, keys, vectors, slopes);
-    WeightsAndSlopes(tile, slopes, keys, vectors, lse, delta, b.scale);
-    AddProducts(tile, keys, task.dy, b.queries, b.value_width, packed_dy, 1.0f, task.dv);
-    AddProducts(slopes, keys, b.q, b.queries, b.width, packed, 1.0f / factor, task.dk);
-    AddOver<Begin::kAdd>(b.k, slopes, keys, b.width, vectors, nullptr, dq);
+    WeightsAndSlopes(tile, slopes, keys, vectors, lse, delta, task.dmask ? 1.0f : b.scale);
+    if (task.dmask != nullptr) AddToMask(slopes, keys, b, task.dmask);
+    if (task.dv.data != nullptr) {
+      AddProducts(tile, keys, task.dy, b.queries, b.value_width, packed_dy, 1.0f, task.dv);
+    }
+    if (task.dk.data != nullptr) {
+      AddProducts(slopes, keys, b.q, b.queries, b.width, packed, 1.0f / factor, task.dk);
+    }
+    if (task.dq.data != nullptr) {
+      AddOver<Begin::kAdd>(b.k, slopes, keys, b.width, vectors, nullptr, dq);
+    }
   }
+  if (task.dq.data == nullptr) return;
   for (int64_t i = 0; i < kQueries; ++i) lse[i] = 1.0f;
   UnpackTransposed(dq, b.queries, b.width, lse, task.dq);
 }

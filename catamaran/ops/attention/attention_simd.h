@@ -48,12 +48,14 @@ struct AttentionForward {
   AttentionOutRows lse;  // one number a row
 };
 
-// Adds to dk and dv; sets dq.
+// Sets dq, adds to dk, dv and dmask: those whose data is not null.
 struct AttentionBackward {
   AttentionBlock block;
   AttentionRows y, dy;
   AttentionRows lse, dlse;  // one number a row; dlse.data may be null
   AttentionOutRows dq, dk, dv;
+  float* dmask;                // laid out as the mask of the block
+  int64_t key_begin, key_end;  // multiples of kAttentionKeys, or beyond the last key
 };
 
 struct AttentionFunctions {

@@ -119,9 +119,12 @@ struct CopyStep {
   int64_t clear = 0;  // elements of `to` that are set to 0 first
 };
 
+// One product of matrices for each index of the batch; operands and result lie anywhere.
 struct ProductStep {
   Place a, b, c;
+  std::vector<int64_t> dims, a_steps, b_steps, c_steps;  // of the batch
   int64_t batch = 1, m = 1, n = 1, k = 1;
+  int64_t lda = 1, ldb = 1, ldc = 1;
   bool transpose_a = false, transpose_b = false;
 };
 
@@ -237,6 +240,7 @@ class EinsumPlan final : public Prepared {
       copy.to_steps.push_back(stride);
     }
     AddSums(view, order, copy);
+    Merge(copy);
     steps_.push_back(std::move(step));
     return steps_.back().copy.to;
   }
@@ -258,12 +262,59 @@ class EinsumPlan final : public Prepared {
     return out;
   }
 
+  // Whether the indices run through the view as one, and how far apart their elements are.
+  bool IsOne(const View& view, const std::string& indices, int64_t* stride) const {
+    *stride = 0;
+    for (size_t i = indices.size(); i-- > 0;) {
+      if (i + 1 == indices.size()) {
+        *stride = view.StrideOf(indices[i]);
+      } else if (view.StrideOf(indices[i]) !=
+                 view.StrideOf(indices[i + 1]) * sizes_.at(indices[i + 1])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether the view is a matrix [rows, columns], or that transposed, for the libraries.
+  bool IsMatrix(const View& view, const std::string& rows, const std::string& columns,
+                int64_t* distance, bool* transposed) const {
+    int64_t row = 0, column = 0;
+    if (!IsOne(view, rows, &row) || !IsOne(view, columns, &column)) return false;
+    const int64_t m = CountOf(rows), n = CountOf(columns);
+    *transposed = false;
+    if (column == 1 || columns.empty()) {
+      *distance = rows.empty() ? n : row;
+      if (*distance >= n) return true;
+    }
+    *transposed = true;
+    *distance = columns.empty() ? m : column;
+    return (row == 1 || rows.empty()) && *distance >= m;
+  }
+
+  // A dense copy of the view in this order; indices that are not in it are summed over.
+  View Packed(const View& view, const std::string& order) {
+    View packed{Pack(view, order), order, {}};
+    int64_t stride = CountOf(order);
+    for (char index : order) packed.strides.push_back(stride /= sizes_.at(index));
+    return packed;
+  }
+
+  // Moves indices from the front of `free` to the batch until the rest is one in the view.
+  void SplitOff(const View& view, std::string& free, std::string& batch) const {
+    int64_t stride = 0;
+    while (!IsOne(view, free, &stride)) {
+      batch += free[0];
+      free.erase(0, 1);
+    }
+  }
+
   View Contract(View a, View b, const std::string& needed, bool last) {
-    std::string shared, inner, free_a, free_b;
+    std::string batch, inner, free_a, free_b;
     for (char index : a.indices) {
       const bool kept = needed.find(index) != std::string::npos;
       if (b.Has(index)) {
-        (kept ? shared : inner) += index;
+        (kept ? batch : inner) += index;
       } else if (kept) {
         free_a += index;
       }
@@ -271,37 +322,63 @@ class EinsumPlan final : public Prepared {
     for (char index : b.indices) {
       if (!a.Has(index) && needed.find(index) != std::string::npos) free_b += index;
     }
-    if (last) {
-      // In the result's order, so that the product can be the result.
-      shared = Ordered(result_.indices, shared);
+    const std::string all_a = batch + free_a + inner, all_b = batch + free_b + inner;
+    if (all_a.size() != a.indices.size()) a = Packed(a, all_a);
+    if (all_b.size() != b.indices.size()) b = Packed(b, all_b);
+
+    // Straight into the result, where its indices allow it.
+    View out = result_;
+    bool direct = last && !diagonal_;
+    if (direct) {
       free_a = Ordered(result_.indices, free_a);
       free_b = Ordered(result_.indices, free_b);
-      if (IsPacked(result_, shared + free_b + free_a) && !free_a.empty() && !free_b.empty()) {
+      std::string with_a = free_a, with_b = free_b, moved = batch;
+      SplitOff(result_, with_a, moved);
+      SplitOff(result_, with_b, moved);
+      int64_t row = 0, column = 0;
+      IsOne(result_, with_a, &row);
+      IsOne(result_, with_b, &column);
+      if ((!with_b.empty() && column != 1) || (with_b.empty() && row == 1)) {
         std::swap(a, b);
+        std::swap(with_a, with_b);
         std::swap(free_a, free_b);
+        std::swap(row, column);
       }
+      direct = column == 1 || with_b.empty();
+      if (direct) batch = moved, free_a = with_a, free_b = with_b;
     }
+    if (!direct) {
+      out = View{{}, batch + free_a + free_b, {}};
+      out.place = NewScratch(CountOf(out.indices));
+      int64_t stride = CountOf(out.indices);
+      for (char index : out.indices) out.strides.push_back(stride /= sizes_.at(index));
+    }
+
     Step step;
     step.is_product = true;
     ProductStep& product = step.product;
-    product.batch = CountOf(shared);
     product.m = CountOf(free_a), product.n = CountOf(free_b), product.k = CountOf(inner);
-    // As they lie, transposed, or else packed.
-    product.transpose_a =
-        !IsPacked(a, shared + free_a + inner) && IsPacked(a, shared + inner + free_a);
-    product.a = Pack(a, product.transpose_a ? shared + inner + free_a : shared + free_a + inner);
-    product.transpose_b =
-        !IsPacked(b, shared + inner + free_b) && IsPacked(b, shared + free_b + inner);
-    product.b = Pack(b, product.transpose_b ? shared + free_b + inner : shared + inner + free_b);
-    View view;
-    view.indices = shared + free_a + free_b;
-    const bool direct = last && !diagonal_ && IsPacked(result_, view.indices);
-    view.place = direct ? result_.place : NewScratch(CountOf(view.indices));
-    int64_t stride = CountOf(view.indices);
-    for (char index : view.indices) view.strides.push_back(stride /= sizes_.at(index));
-    product.c = view.place;
+    product.batch = CountOf(batch);
+    if (!IsMatrix(a, free_a, inner, &product.lda, &product.transpose_a)) {
+      a = Packed(a, Ordered(batch, a.indices) + free_a + inner);
+      IsMatrix(a, free_a, inner, &product.lda, &product.transpose_a);
+    }
+    if (!IsMatrix(b, inner, free_b, &product.ldb, &product.transpose_b)) {
+      b = Packed(b, Ordered(batch, b.indices) + inner + free_b);
+      IsMatrix(b, inner, free_b, &product.ldb, &product.transpose_b);
+    }
+    int64_t row = 0;
+    IsOne(out, free_a, &row);
+    product.ldc = free_a.empty() ? std::max<int64_t>(1, product.n) : row;
+    for (char index : batch) {
+      product.dims.push_back(sizes_.at(index));
+      product.a_steps.push_back(a.Has(index) ? a.StrideOf(index) : 0);
+      product.b_steps.push_back(b.Has(index) ? b.StrideOf(index) : 0);
+      product.c_steps.push_back(out.StrideOf(index));
+    }
+    product.a = a.place, product.b = b.place, product.c = out.place;
     steps_.push_back(std::move(step));
-    return view;
+    return out;
   }
 
   void Finish(const View& view) {
@@ -317,7 +394,30 @@ class EinsumPlan final : public Prepared {
       copy.to_steps.push_back(result_.strides[i]);
     }
     AddSums(view, result_.indices, copy);
+    Merge(copy);
     steps_.push_back(std::move(step));
+  }
+
+  // Neighbouring indices that run through both sides as one become one.
+  static void Merge(CopyStep& s) {
+    for (size_t i = s.dims.size(); i-- > 1;) {
+      if (s.from_steps[i - 1] != s.from_steps[i] * s.dims[i] ||
+          s.to_steps[i - 1] != s.to_steps[i] * s.dims[i]) {
+        continue;
+      }
+      s.dims[i - 1] *= s.dims[i];
+      s.from_steps[i - 1] = s.from_steps[i], s.to_steps[i - 1] = s.to_steps[i];
+      s.dims.erase(s.dims.begin() + static_cast<ptrdiff_t>(i));
+      s.from_steps.erase(s.from_steps.begin() + static_cast<ptrdiff_t>(i));
+      s.to_steps.erase(s.to_steps.begin() + static_cast<ptrdiff_t>(i));
+    }
+    for (size_t i = s.sum_dims.size(); i-- > 1;) {
+      if (s.sum_steps[i - 1] != s.sum_steps[i] * s.sum_dims[i]) continue;
+      s.sum_dims[i - 1] *= s.sum_dims[i];
+      s.sum_steps[i - 1] = s.sum_steps[i];
+      s.sum_dims.erase(s.sum_dims.begin() + static_cast<ptrdiff_t>(i));
+      s.sum_steps.erase(s.sum_steps.begin() + static_cast<ptrdiff_t>(i));
+    }
   }
 
   template <class T>
@@ -336,10 +436,17 @@ class EinsumPlan final : public Prepared {
   template <class T>
   static T SumOver(const CopyStep& s, const T* from, size_t axis) {
     if (axis == s.sum_dims.size()) return *from;
+    const int64_t count = s.sum_dims[axis], step = s.sum_steps[axis];
     T sum = T(0);
-    for (int64_t i = 0; i < s.sum_dims[axis]; ++i) {
-      sum += SumOver(s, from + i * s.sum_steps[axis], axis + 1);
+    int64_t i = 0;
+    if (axis + 1 == s.sum_dims.size()) {
+      T parts[8] = {};
+      for (; i + 8 <= count; i += 8) {
+        for (int64_t k = 0; k < 8; ++k) parts[k] += from[(i + k) * step];
+      }
+      for (T part : parts) sum += part;
     }
+    for (; i < count; ++i) sum += SumOver(s, from + i * step, axis + 1);
     return sum;
   }
 
@@ -349,13 +456,28 @@ class EinsumPlan final : public Prepared {
       *to = SumOver(s, from, 0);
       return;
     }
-    const int64_t step = s.from_steps[axis], to_step = s.to_steps[axis];
-    if (axis + 1 == s.dims.size() && s.sum_dims.empty()) {
-      for (int64_t i = 0; i < s.dims[axis]; ++i) to[i * to_step] = from[i * step];
-      return;
-    }
-    for (int64_t i = 0; i < s.dims[axis]; ++i) {
-      CopyFrom(s, from + i * step, to + i * to_step, axis + 1);
+    const int64_t count = s.dims[axis], step = s.from_steps[axis], to_step = s.to_steps[axis];
+    const bool plain = s.sum_dims.empty();
+    if (plain && axis + 1 == s.dims.size()) {
+      for (int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * step];
+    } else if (plain && axis + 2 == s.dims.size()) {
+      // In squares, so that lines of both sides are used while they are near.
+      const int64_t columns = s.dims[axis + 1];
+      const int64_t next = s.from_steps[axis + 1], to_next = s.to_steps[axis + 1];
+      for (int64_t i0 = 0; i0 < count; i0 += 16) {
+        for (int64_t j0 = 0; j0 < columns; j0 += 16) {
+          const int64_t i1 = std::min(count, i0 + 16), j1 = std::min(columns, j0 + 16);
+          for (int64_t i = i0; i < i1; ++i) {
+            for (int64_t j = j0; j < j1; ++j) {
+              to[i * to_step + j * to_next] = from[i * step + j * next];
+            }
+          }
+        }
+      }
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        CopyFrom(s, from + i * step, to + i * to_step, axis + 1);
+      }
     }
   }
 
@@ -371,23 +493,32 @@ class EinsumPlan final : public Prepared {
     const T* a = At<T>(c, s.a);
     const T* b = At<T>(c, s.b);
     T* y = At<T>(c, s.c);
-    const int64_t lda = s.transpose_a ? s.m : s.k, ldb = s.transpose_b ? s.k : s.n;
-    if (s.m == 1 && s.n == 1 && s.k == 1) {
-      for (int64_t q = 0; q < s.batch; ++q) y[q] = a[q] * b[q];
-      return;
-    }
-    Split(c.pool, s.batch, s.m * s.n * s.k / 8, [&](int64_t begin, int64_t end) {
+    const int64_t work = s.m * s.n * s.k;
+    Split(c.pool, s.batch, std::max<int64_t>(1, work / 8), [&](int64_t begin, int64_t end) {
       for (int64_t q = begin; q < end; ++q) {
-        const T* a_q = a + q * s.m * s.k;
-        const T* b_q = b + q * s.k * s.n;
-        if (s.m == 1 && s.n == 1) {
-          y[q] = blas::Dot(s.k, a_q, b_q);
+        int64_t left = q, at_a = 0, at_b = 0, at_c = 0;
+        for (size_t axis = s.dims.size(); axis-- > 0;) {
+          const int64_t index = left % s.dims[axis];
+          left /= s.dims[axis];
+          at_a += index * s.a_steps[axis];
+          at_b += index * s.b_steps[axis];
+          at_c += index * s.c_steps[axis];
+        }
+        if (work == 1) {
+          y[at_c] = a[at_a] * b[at_b];
+        } else if (s.m == 1 && s.n == 1 && (s.k == 1 || IsContiguous(s))) {
+          y[at_c] = blas::Dot(s.k, a + at_a, b + at_b);
         } else {
-          Gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, a_q, lda, b_q, ldb, y + q * s.m * s.n,
-               s.n);
+          Gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, a + at_a, s.lda, b + at_b, s.ldb,
+               y + at_c, s.ldc);
         }
       }
     });
+  }
+
+  // A row times a column, both without gaps.
+  static bool IsContiguous(const ProductStep& s) {
+    return (!s.transpose_a || s.lda == 1) && (s.transpose_b || s.ldb == 1);
   }
 
   std::map<char, int64_t> sizes_;
