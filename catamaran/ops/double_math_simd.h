@@ -12,20 +12,23 @@
 #include <cmath>
 #include <cstdint>
 
+// Loops over a function that is called are no vector code.
+#define CATAMARAN_INLINE inline __attribute__((always_inline))
+
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
-inline double FromBits64(uint64_t bits) {
+CATAMARAN_INLINE double FromBits64(uint64_t bits) {
   double x;
   __builtin_memcpy(&x, &bits, 8);
   return x;
 }
-inline uint64_t ToBits64(double x) {
+CATAMARAN_INLINE uint64_t ToBits64(double x) {
   uint64_t bits;
   __builtin_memcpy(&bits, &x, 8);
   return bits;
 }
-inline double CopySign64(double magnitude, double sign) {
+CATAMARAN_INLINE double CopySign64(double magnitude, double sign) {
   return FromBits64((ToBits64(magnitude) & 0x7FFFFFFFFFFFFFFFu) |
                     (ToBits64(sign) & 0x8000000000000000u));
 }
@@ -39,14 +42,14 @@ struct ReducedExp {
   double r;    // x = n log 2 + r, |r| <= log(2) / 2
   uint64_t n;  // as a wrapping integer
 };
-inline ReducedExp ReduceExp(double x) {
+CATAMARAN_INLINE ReducedExp ReduceExp(double x) {
   const double shifted = x * 1.4426950408889634 + kRound64;
   const double n = shifted - kRound64;
   const double r = (x - n * kLog2High) - n * kLog2Low;
   return {r, ToBits64(shifted) - ToBits64(kRound64)};
 }
 // (e^r - 1 - r) / r^2 for |r| <= log(2) / 2, from the series.
-inline double ExpTail(double r) {
+CATAMARAN_INLINE double ExpTail(double r) {
   double p = 1.6059043836821613e-10;  // 1 / 13!
   p = p * r + 2.08767569878681e-9;
   p = p * r + 2.505210838544172e-8;
@@ -62,7 +65,7 @@ inline double ExpTail(double r) {
 }
 
 // 2^n comes in two halves, so that results near both ends of the range (denormals too) come out.
-inline double ExpDouble(double x) {
+CATAMARAN_INLINE double ExpDouble(double x) {
   double c = x > 710.0 ? 710.0 : x;
   c = c < -746.0 ? -746.0 : c;
   const ReducedExp e = ReduceExp(c);
@@ -70,12 +73,11 @@ inline double ExpDouble(double x) {
   const uint64_t half = ((e.n + 2048) >> 1) - 1024;  // without a signed shift
   const double scale1 = FromBits64((half + 1023) << 52);
   const double scale2 = FromBits64((e.n - half + 1023) << 52);
-  const double y = p * scale1 * scale2;
-  return x != x ? x : y;
+  return p * scale1 * scale2;  // NaN passed through all of it
 }
 
 // 2^n (e^r - 1) + (2^n - 1): nothing is lost where x is small.
-inline double Expm1Double(double x) {
+CATAMARAN_INLINE double Expm1Double(double x) {
   double c = x > 700.0 ? 700.0 : x;
   c = c < -40.0 ? -40.0 : c;
   const ReducedExp e = ReduceExp(c);
@@ -87,7 +89,7 @@ inline double Expm1Double(double x) {
 }
 
 // x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = f / (2 + f), f = m - 1.
-inline double LogDouble(double x) {
+CATAMARAN_INLINE double LogDouble(double x) {
   const bool tiny = x < 2.2250738585072014e-308;
   const double normal = tiny ? x * 18014398509481984.0 : x;  // 2^54
   const uint64_t bits = ToBits64(normal);
@@ -119,21 +121,21 @@ inline double LogDouble(double x) {
 }
 
 // log(w) corrected by what rounding w = 1 + x lost.
-inline double Log1pDouble(double x) {
+CATAMARAN_INLINE double Log1pDouble(double x) {
   const double w = 1.0 + x;
   const double d = w - 1.0;
   const double y = LogDouble(w) * (x / (d == 0.0 ? 1.0 : d));
   return d == 0.0 || x == __builtin_inf() ? x : y;
 }
 
-inline double TanhDouble(double x) {
+CATAMARAN_INLINE double TanhDouble(double x) {
   const double a = __builtin_fabs(x);
   const double t = Expm1Double(2.0 * (a > 20.0 ? 20.0 : a));
   const double y = CopySign64(t / (t + 2.0), x);
   return x != x ? x : y;
 }
 
-inline double SigmoidDouble(double x) {
+CATAMARAN_INLINE double SigmoidDouble(double x) {
   const double e = ExpDouble(-__builtin_fabs(x));
   return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
@@ -145,7 +147,7 @@ struct ReducedAngle {
   double r;           // x = n pi / 2 + r, |r| <= pi / 4
   uint64_t quadrant;  // n; only its two low bits mean something
 };
-inline ReducedAngle ReduceAngle(double x) {
+CATAMARAN_INLINE ReducedAngle ReduceAngle(double x) {
   const double shifted = x * 0.6366197723675814 + kRound64;
   const double n = shifted - kRound64;
   // pi / 2 in parts of 33 bits.
@@ -156,7 +158,7 @@ inline ReducedAngle ReduceAngle(double x) {
   return {r, ToBits64(shifted)};
 }
 // For |r| <= pi / 4.
-inline double SinSeries(double r) {
+CATAMARAN_INLINE double SinSeries(double r) {
   const double z = r * r;
   double p = 2.8114572543455206e-15;
   p = p * z - 7.647163731819816e-13;
@@ -168,7 +170,7 @@ inline double SinSeries(double r) {
   p = p * z - 1.6666666666666666e-1;
   return p * z * r + r;
 }
-inline double CosSeries(double r) {
+CATAMARAN_INLINE double CosSeries(double r) {
   const double z = r * r;
   double p = -1.5619206968586225e-16;
   p = p * z + 4.779477332387385e-14;
@@ -184,7 +186,7 @@ inline double CosSeries(double r) {
 }
 // sin(x + shift pi / 2).
 template <uint64_t shift>
-inline double SinShiftedDouble(double x) {
+CATAMARAN_INLINE double SinShiftedDouble(double x) {
   const ReducedAngle a = ReduceAngle(x);
   const uint64_t n = a.quadrant + shift;
   const double y = n & 1 ? CosSeries(a.r) : SinSeries(a.r);

@@ -7,6 +7,7 @@
 #include "catamaran/ir/op_set.h"
 #include "catamaran/ir/program.h"
 #include "catamaran/ops/broadcast_loop.h"
+#include "catamaran/ops/fused_formulas.h"
 #include "catamaran/ops/scalar_apply.h"
 #include "catamaran/ops/scalar_expr.h"
 #include "catamaran/ops/vector_isa.h"
@@ -107,79 +108,132 @@ class TempPlaces {
   bool busy_[kMaxTemps] = {};
 };
 
-// Chooses the vector code of every node. False when the formula does not fit.
-bool Compile(VectorPlan& plan) {
-  const ScalarFunction& f = *plan.function;
-  const auto& nodes = f.nodes();
-  const int root = f.root();
-  const bool half = plan.stored != plan.dtype;
-  const HalfFunctions conversions = FindHalfFunctions(plan.isa);
-  std::vector<int> last_use(nodes.size(), -1);
-  for (int i = 0; i <= root; ++i) {
-    for (int a : nodes[i].args) {
-      if (a >= 0) last_use[a] = i;
+// Writes the steps of a plan.
+class PlanCompiler {
+ public:
+  explicit PlanCompiler(VectorPlan& plan)
+      : plan_(plan),
+        f_(*plan.function),
+        half_(plan.stored != plan.dtype),
+        conversions_(FindHalfFunctions(plan.isa)),
+        last_use_(f_.nodes().size(), -1),
+        sources_(f_.nodes().size()) {
+    for (int i = 0; i <= f_.root(); ++i) {
+      for (int a : f_.nodes()[i].args) {
+        if (a >= 0) last_use_[a] = i;
+      }
     }
   }
-  std::vector<Source> sources(nodes.size());
-  TempPlaces places;
-  plan.steps.clear();
-  plan.constants.clear();
-  for (int i = 0; i <= root; ++i) {
-    const ScalarNode& node = nodes[i];
-    if (node.kind == ScalarKind::kInput) {
-      sources[i] = {Source::Kind::kInput, node.input, (plan.scalars >> node.input & 1) != 0};
-      if (!half || node.condition || last_use[i] < 0) continue;
-      Step widen;
-      widen.run = plan.stored == DType::kF16 ? conversions.widen_f16 : conversions.widen_bf16;
-      widen.num_args = 1;
-      widen.args[0] = sources[i];
-      widen.scalar = sources[i].scalar;
-      widen.temp = places.Take();
-      if (widen.temp < 0) return false;
-      sources[i] = {Source::Kind::kTemp, widen.temp, widen.scalar};
-      plan.steps.push_back(widen);
-      continue;
+
+  // False when the formula does not fit.
+  bool Run() {
+    plan_.steps.clear();
+    plan_.constants.clear();
+    if (plan_.type == VectorType::kF32) {
+      if (const VectorFn fused = FindFusedFormula(f_, plan_.isa, plan_.scalars)) {
+        return AddFused(fused);
+      }
     }
-    if (node.kind == ScalarKind::kConstant) {
-      sources[i] = {Source::Kind::kConstant, static_cast<int>(plan.constants.size()), true};
-      const Tensor value = Cast(Tensor::Scalar(node.value), plan.dtype);
-      double bytes = 0;
-      std::memcpy(&bytes, value.raw_data(), value.num_bytes());
-      plan.constants.push_back(bytes);
-      continue;
+    for (int i = 0; i <= f_.root(); ++i) {
+      const ScalarNode& node = f_.nodes()[i];
+      const bool good = node.kind == ScalarKind::kInput      ? AddInput(i)
+                        : node.kind == ScalarKind::kConstant ? AddConstant(i)
+                                                             : AddPrimitive(i);
+      if (!good) return false;
     }
+    return !plan_.steps.empty();
+  }
+
+ private:
+  bool AddInput(int i) {
+    const ScalarNode& node = f_.nodes()[i];
+    sources_[i] = {Source::Kind::kInput, node.input, (plan_.scalars >> node.input & 1) != 0};
+    if (!half_ || node.condition || last_use_[i] < 0) return true;
+    Step widen;
+    widen.run = plan_.stored == DType::kF16 ? conversions_.widen_f16 : conversions_.widen_bf16;
+    widen.num_args = 1;
+    widen.args[0] = sources_[i];
+    widen.scalar = sources_[i].scalar;
+    widen.temp = places_.Take();
+    if (widen.temp < 0) return false;
+    sources_[i] = {Source::Kind::kTemp, widen.temp, widen.scalar};
+    plan_.steps.push_back(widen);
+    return true;
+  }
+
+  bool AddConstant(int i) {
+    sources_[i] = {Source::Kind::kConstant, static_cast<int>(plan_.constants.size()), true};
+    const Tensor value = Cast(Tensor::Scalar(f_.nodes()[i].value), plan_.dtype);
+    double bytes = 0;
+    std::memcpy(&bytes, value.raw_data(), value.num_bytes());
+    plan_.constants.push_back(bytes);
+    return true;
+  }
+
+  bool AddPrimitive(int i) {
+    const ScalarNode& node = f_.nodes()[i];
     Step step;
     step.num_args = InfoOf(node.kind).arguments;
     unsigned mask = 0;
     for (int k = 0; k < step.num_args; ++k) {
-      step.args[k] = sources[node.args[k]];
+      step.args[k] = sources_[node.args[k]];
       mask |= static_cast<unsigned>(step.args[k].scalar) << k;
     }
     step.scalar = mask == (1u << step.num_args) - 1;
-    if (step.scalar && i == root) return false;
-    step.run = FindVector(plan.isa, node.kind, plan.type, step.scalar ? 0 : mask);
+    if (step.scalar && i == f_.root()) return false;
+    step.run = FindVector(plan_.isa, node.kind, plan_.type, step.scalar ? 0 : mask);
     if (!step.run) return false;
-    const bool round = half && i == root && !f.result_is_condition();
-    if (i != root || round) {
-      step.temp = places.Take();
-      if (step.temp < 0) return false;
-      sources[i] = {Source::Kind::kTemp, step.temp, step.scalar};
-    }
+    if (i == f_.root()) return AddRoot(step);
+    step.temp = places_.Take();
+    if (step.temp < 0) return false;
+    sources_[i] = {Source::Kind::kTemp, step.temp, step.scalar};
     for (int k = 0; k < step.num_args; ++k) {
       const int a = node.args[k];
-      if (sources[a].kind == Source::Kind::kTemp && last_use[a] == i) places.Free(sources[a].index);
+      if (sources_[a].kind == Source::Kind::kTemp && last_use_[a] == i) {
+        places_.Free(sources_[a].index);
+      }
     }
-    plan.steps.push_back(step);
-    if (round) {
-      Step last;
-      last.run = plan.stored == DType::kF16 ? conversions.round_f16 : conversions.round_bf16;
-      last.num_args = 1;
-      last.args[0] = sources[i];
-      plan.steps.push_back(last);
-    }
+    plan_.steps.push_back(step);
+    return true;
   }
-  return !plan.steps.empty();
-}
+
+  // The last step, and what rounds its result.
+  bool AddRoot(Step step) {
+    const bool round = half_ && !f_.result_is_condition();
+    if (round) step.temp = places_.Take();
+    if (round && step.temp < 0) return false;
+    plan_.steps.push_back(step);
+    if (!round) return true;
+    Step last;
+    last.run = plan_.stored == DType::kF16 ? conversions_.round_f16 : conversions_.round_bf16;
+    last.num_args = 1;
+    last.args[0] = {Source::Kind::kTemp, step.temp, false};
+    plan_.steps.push_back(last);
+    return true;
+  }
+
+  bool AddFused(VectorFn fused) {
+    Step step;
+    step.run = fused;
+    step.num_args = f_.num_inputs();
+    for (int i = 0; i <= f_.root(); ++i) {
+      if (f_.nodes()[i].kind != ScalarKind::kInput) continue;
+      if (!AddInput(i)) return false;
+      step.args[f_.nodes()[i].input] = sources_[i];
+    }
+    return AddRoot(step);
+  }
+
+  VectorPlan& plan_;
+  const ScalarFunction& f_;
+  const bool half_;
+  const HalfFunctions conversions_;
+  std::vector<int> last_use_;  // the last node that takes this one
+  std::vector<Source> sources_;
+  TempPlaces places_;
+};
+
+bool Compile(VectorPlan& plan) { return PlanCompiler(plan).Run(); }
 
 const void* InputAt(const VectorPlan& plan, const char* const* in, const Source& s, int64_t at) {
   return in[s.index] + (s.scalar ? 0 : at * plan.element_bytes[s.index]);

@@ -12,6 +12,7 @@
 #include "catamaran/ir/kernel.h"
 #include "catamaran/ir/parser.h"
 #include "catamaran/ir/printer.h"
+#include "catamaran/ops/fused_formulas.h"
 #include "catamaran/ops/op_list.h"
 #include "catamaran/ops/op_runner.h"
 #include "catamaran/ops/samples.h"
@@ -162,6 +163,16 @@ TEST_F(ElementwiseTest, HalvesAreWidenedPieceByPieceAndRoundedAsCastDoes) {
       }
     }
   }
+}
+
+// A formula that its op has changed would still be right, but slow: nothing else would tell.
+TEST_F(ElementwiseTest, ActivationsThatModelsSpendTheirTimeInRunAsOneLoop) {
+  for (const char* name : {"gelu", "gelu_tanh", "silu", "hard_swish"}) {
+    EXPECT_NE(FindFusedFormula(*ops_->Get(name).scalar, Isa::kPlain, 0), nullptr) << name;
+  }
+  EXPECT_NE(FindFusedFormula(*ops_->Get("leaky_relu").scalar, Isa::kPlain, 2), nullptr);
+  EXPECT_EQ(FindFusedFormula(*ops_->Get("leaky_relu").scalar, Isa::kPlain, 0), nullptr);
+  EXPECT_EQ(FindFusedFormula(*ops_->Get("relu").scalar, Isa::kPlain, 0), nullptr);
 }
 
 // Prepares for one leading size and runs with others, as ragged totals ask for.

@@ -111,6 +111,22 @@ TEST(FloatMath, IsWithinFourUnitsInTheLastPlaceInDoubleToo) {
   }
 }
 
+// 1 + erf rounds to units of 1, so the error of gelu is one of x.
+TEST(FloatMath, GeluIsWithinHalfAMillionthOfItsArgument) {
+  const std::vector<float> x = Everywhere<float>();
+  std::vector<float> y(x.size());
+  const void* in[] = {x.data()};
+  for (int isa = 0; isa <= static_cast<int>(DetectIsa()); ++isa) {
+    FindFused(static_cast<Isa>(isa), FusedFormula::kGelu)(in, y.data(),
+                                                          static_cast<int64_t>(x.size()));
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (!std::isfinite(x[i])) continue;
+      const double wanted = 0.5 * x[i] * std::erfc(-x[i] * 0.7071067811865476);
+      ASSERT_LE(std::fabs(y[i] - wanted), 5e-7 * std::fabs(x[i]) + 1e-44) << "gelu of " << x[i];
+    }
+  }
+}
+
 TEST(FloatMath, PowersAreWithinTwoUnitsAndHaveTheCornersOfTheStandardLibrary) {
   std::vector<float> a, b;
   const float corners[] = {0.0f,      -0.0f, 1,        -1,       2,     -2,     0.5f,

@@ -18,4 +18,12 @@ HalfFunctions FindHalfFunctions([[maybe_unused]] Isa isa) {
   return plain::GetHalfFunctions();
 }
 
+VectorFn FindFused([[maybe_unused]] Isa isa, FusedFormula formula) {
+#if CATAMARAN_HAS_X86_ISAS
+  if (isa == Isa::kAvx512) return avx512::FindFused(formula);
+  if (isa == Isa::kAvx2) return avx2::FindFused(formula);
+#endif
+  return plain::FindFused(formula);
+}
+
 }  // namespace catamaran

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "catamaran/base/cpu.h"
+#include "catamaran/ops/fused_simd.h"
 #include "catamaran/ops/half_simd.h"
 #include "catamaran/ops/vector_simd.h"
 
@@ -14,5 +15,6 @@ namespace catamaran {
 VectorFn FindVector(Isa isa, ScalarKind kind, VectorType type, unsigned scalars);
 
 HalfFunctions FindHalfFunctions(Isa isa);
+VectorFn FindFused(Isa isa, FusedFormula formula);
 
 }  // namespace catamaran

@@ -8,7 +8,8 @@
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
-inline float ExpOf(float x) { return ExpFloat(x); }
+// Of differences to the largest, which are never above 0.
+inline float ExpOf(float x) { return ExpBelowZero(x); }
 inline double ExpOf(double x) { return ExpDouble(x); }
 inline float LogOf(float x) { return LogFloat(x); }
 inline double LogOf(double x) { return LogDouble(x); }
@@ -77,16 +78,20 @@ void SoftmaxRow(const T* x, T* y, int64_t n) {
   for (i = 0; i < n; ++i) y[i] *= scale;
 }
 
+// Where the largest is infinite it is the result, unless there is NaN.
+template <class T>
+inline T NanOr(T max, const T* x, int64_t n, int64_t step) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (x[i * step] != x[i * step]) return x[i * step];
+  }
+  return max;
+}
+
 template <class T>
 inline T LogSumExpRow(const T* x, int64_t n) {
   const T max = RowMax(x, n);
   const T sum = Sum<T>(n, [x, max](int64_t i) { return ExpOf(x[i] - max); });
-  if (Finite(max)) return max + LogOf(sum);
-  // All -inf, or an infinity above all others; NaN stays NaN.
-  for (int64_t i = 0; i < n; ++i) {
-    if (x[i] != x[i]) return x[i];
-  }
-  return max;
+  return Finite(max) ? max + LogOf(sum) : NanOr(max, x, n, 1);
 }
 
 template <class T>
@@ -216,13 +221,12 @@ void LogSumExp(const T* x, T* y, int64_t width, int64_t inner, int64_t begin, in
   ForStretches(width, inner, begin, end, [&](int64_t at, int64_t first, int64_t columns) {
     T max[kColumns], sum[kColumns];
     ColumnMax(x + at, width, inner, columns, max);
-    // An infinite maximum is the result, unless there is NaN: that is in the sum.
     T shift[kColumns];
     for (int64_t k = 0; k < columns; ++k) shift[k] = Finite(max[k]) ? max[k] : T(0);
     ColumnSums(x + at, width, inner, columns, shift, sum);
     for (int64_t k = 0; k < columns; ++k) {
-      const T total = shift[k] + LogOf(sum[k]);
-      y[first + k] = Finite(max[k]) || sum[k] != sum[k] ? total : max[k];
+      y[first + k] = max[k] + LogOf(sum[k]);
+      if (!Finite(max[k])) y[first + k] = NanOr(max[k], x + at + k, width, inner);
     }
   });
 }

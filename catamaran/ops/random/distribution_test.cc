@@ -23,7 +23,8 @@ constexpr int64_t kDraws = 200000;
 
 // The result of one op on these inputs.
 Tensor ResultOf(const std::string& name, const std::vector<Tensor>& inputs,
-                std::vector<NamedAttr> attrs) {
+                std::vector<NamedAttr> attrs,
+                const RunnerOptions& options = {DetectIsa(), "", nullptr}) {
   static const std::shared_ptr<const OpSet> ops = [] {
     auto made = std::make_shared<OpSet>();
     DefineAllOps(*made);
@@ -45,7 +46,7 @@ Tensor ResultOf(const std::string& name, const std::vector<Tensor>& inputs,
   Emitter emit(program, *function, function->body());
   Op* op = emit.EmitOp(ops->Get(name), {operands, std::move(attrs), {}, {}, 1}, {});
   emit.EmitOp(ops->Get("return"), {{op->result()}, {}, {}, {}, 0}, {});
-  return RunStraight(*function, arguments, {DetectIsa(), "", nullptr}).at(0);
+  return RunStraight(*function, arguments, options).at(0);
 }
 
 Tensor Key(int64_t key) { return Ints({}, {key}, DType::kU64); }
@@ -98,6 +99,19 @@ TEST(Distribution, UniformAndNormalFollowTheirDistributions) {
   const auto z = Draws(ResultOf("normal", {Key(2)}, {shape, {"mean", 1.0}, {"std", 2.0}}));
   EXPECT_LT(Distance(z, [](double x) { return Phi((x - 1) / 2); }), FarDistance(kDraws));
   EXPECT_LT(std::fabs(Correlation(z)), 0.012);
+}
+
+// Bits, over enough draws that some come close to the middle between two floats.
+TEST(Distribution, VectorCodeDrawsTheBitsOfTheReference) {
+  const std::vector<NamedAttr> attrs = {{"shape", Attr::Ints({3000001})}};
+  for (const char* name : {"uniform", "normal"}) {
+    const Tensor wanted = ResultOf(name, {Key(99)}, attrs, {Isa::kPlain, "reference", nullptr});
+    for (int isa = 0; isa <= static_cast<int>(DetectIsa()); ++isa) {
+      const RunnerOptions options{static_cast<Isa>(isa), "blocks", nullptr};
+      EXPECT_TRUE(ResultOf(name, {Key(99)}, attrs, options).Equals(wanted))
+          << name << " for " << IsaName(options.isa);
+    }
+  }
 }
 
 TEST(Distribution, TruncatedNormalIsTheNormalInsideItsBounds) {

@@ -39,20 +39,17 @@ KernelStatus RunReference(KernelContext& context) {
   return KernelStatus::kDone;
 }
 
-// Two numbers from two words.
 template <class T>
 void FillBlocks(const RandomKernels& kernels, uint64_t key, T mean, T std, T* y, int64_t begin,
                 int64_t end) {
-  constexpr int64_t kPiece = 512;
-  uint32_t words[kPiece];
+  constexpr int64_t kPiece = 128;
+  float z[kPiece];
   for (int64_t at = begin; at < end; at += kPiece) {
     const int64_t n = std::min(kPiece, end - at);
-    kernels.words(key, at, std::min(at + kPiece, (end + 1) / 2 * 2), words);
-    for (int64_t i = 0; i < n; i += 2) {
-      const NormalPair pair = NormalFloats(words[i], words[i + 1]);
-      y[at + i] = mean + std * static_cast<T>(pair.first);
-      if (i + 1 < n) y[at + i + 1] = mean + std * static_cast<T>(pair.second);
+    if (!kernels.normal(key, at, at + n, z)) {
+      for (int64_t i = 0; i < n; ++i) z[i] = reference::NormalElement<float>(key, at + i);
     }
+    for (int64_t i = 0; i < n; ++i) y[at + i] = mean + std * static_cast<T>(z[i]);
   }
 }
 

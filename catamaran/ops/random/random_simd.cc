@@ -1,6 +1,9 @@
 #include "catamaran/ops/random/random_simd.h"
 
+#include <cmath>
 #include <cstdint>
+
+#include "catamaran/ops/double_math_simd.h"
 
 namespace catamaran::CATAMARAN_ISA {
 namespace {
@@ -56,10 +59,37 @@ inline void ForPieces(uint64_t key, int64_t begin, int64_t end, F body) {
   }
 }
 
-void WordsOf(uint64_t key, int64_t begin, int64_t end, uint32_t* out) {
-  ForPieces(key, begin, end, [&](const uint32_t* words, int64_t at, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) out[at - begin + i] = words[i];
-  });
+// Whether rounding to float could have gone the other way, had the double been up to 64 units off:
+// its 29 last bits are what rounding cuts.
+inline uint64_t NearMiddle(double x) {
+  const uint64_t cut = ToBits64(x) & 0x1FFFFFFFu;
+  return cut - (0x10000000u - 64u) <= 128u;
+}
+// An integer below 2^32, by way of 2^52.
+inline double ToDouble(uint32_t word) {
+  return FromBits64(uint64_t{word} | 0x4330000000000000u) - 4503599627370496.0;
+}
+
+bool Normal(uint64_t key, int64_t begin, int64_t end, float* z) {
+  uint32_t words[kPiece];
+  Blocks(key, static_cast<uint64_t>(begin) / 4, words);
+  double first[kPiece / 2], second[kPiece / 2];
+  uint64_t doubtful = 0;
+  for (int64_t i = 0; i < kPiece / 2; ++i) {
+    const double u = (ToDouble(words[2 * i]) + 1.0) * (1.0 / 4294967296.0);
+    const double angle = ToDouble(words[2 * i + 1]) * (6.283185307179586 / 4294967296.0);
+    const double radius = __builtin_sqrt(-2.0 * LogDouble(u));
+    first[i] = radius * SinShiftedDouble<1>(angle);
+    second[i] = radius * SinShiftedDouble<0>(angle);
+    doubtful |= NearMiddle(first[i]) | NearMiddle(second[i]);
+  }
+  float all[kPiece];
+  for (int64_t i = 0; i < kPiece / 2; ++i) {
+    all[2 * i] = static_cast<float>(first[i]);
+    all[2 * i + 1] = static_cast<float>(second[i]);
+  }
+  for (int64_t i = 0; i < end - begin; ++i) z[i] = all[i];
+  return doubtful == 0;
 }
 
 void Uniform(uint64_t key, float low, float width, float* y, int64_t begin, int64_t end) {
@@ -85,7 +115,7 @@ void Dropout(uint64_t key, float rate, T scale, const T* x, T* y, int64_t begin,
 }  // namespace
 
 const RandomKernels& GetRandomKernels() {
-  static constexpr RandomKernels kKernels = {WordsOf, Uniform, Dropout<float>, Dropout<double>};
+  static constexpr RandomKernels kKernels = {Normal, Uniform, Dropout<float>, Dropout<double>};
   return kKernels;
 }
 

@@ -11,8 +11,10 @@ namespace catamaran {
 
 // Element i takes word i % 4 of block i / 4. REQUIRES: begin is a multiple of 4.
 struct RandomKernels {
-  // The words of elements [begin, end) of stream `key`, to words[0 …].
-  void (*words)(uint64_t key, int64_t begin, int64_t end, uint32_t* words);
+  // Normal numbers z[0 …] for the elements [begin, end), at most 128 of them, as NormalFloats of
+  // base/random.h gives them: whether these are its bits for sure. One piece in some ten thousand
+  // has a number so close to the middle of two floats that it is not.
+  bool (*normal)(uint64_t key, int64_t begin, int64_t end, float* z);
   // y[i] = low + width * u for i in [begin, end).
   void (*uniform)(uint64_t key, float low, float width, float* y, int64_t begin, int64_t end);
   // y[i] = u < rate ? 0 : x[i] * scale.
