@@ -131,6 +131,13 @@ TEST(Losses, OfListsFollowTheirDefinitions) {
   Expect("list_net", {scores, relevance}, {2.0618038188});
 }
 
+TEST(Losses, InfoNceFindsTheRowAmongTheOthers) {
+  const Tensor a = Doubles({2, 2}, {1, 0, 0, 1}), b = Doubles({2, 2}, {1, 0, 0.5, 0.5});
+  const double each = std::log1p(std::exp(-0.5)), sharp = std::log1p(std::exp(-5.0));
+  Expect("info_nce", {a, b}, {each, each}, {{"temperature", 1.0}});
+  Expect("info_nce", {a, b}, {sharp, sharp});
+}
+
 TEST(Sampled, LossesFollowTheirDefinitions) {
   // The second row draws its own label, which does not count.
   const std::vector<Tensor> operands = {Doubles({2, 2}, {1, 2, 0.5, -1}),
