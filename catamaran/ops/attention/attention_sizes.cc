@@ -143,6 +143,7 @@ AttentionSizes AttentionRunSizes(const KernelContext& c, int mask) {
   const Shape& q = c.in(0).shape();
   s.batch = s.ragged ? c.in(0).num_rows : q[0];
   s.queries = s.ragged ? q[0] : q[q.rank() - 2];
+  if (s.ragged) s.keys = c.in(1).shape()[0];
   if (!c.has_in(mask)) s.masked = 0;
   return s;
 }

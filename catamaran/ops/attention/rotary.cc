@@ -48,11 +48,9 @@ using reference::RotarySizes;
 RotarySizes RunSizes(const KernelContext& c) {
   RotarySizes s = c.sizes<RotarySizes>();
   const Shape& x = c.in(0).shape();
-  if (s.ragged) {
-    s.rows = x[0];
-  } else {
-    s.outer = RowsOf(c.in(0), s.rows * s.width);
-  }
+  s.rows = s.ragged ? x[0] : x[x.rank() - 2];
+  s.outer = 1;
+  for (int i = 0; i < x.rank() - 2 && !s.ragged; ++i) s.outer *= x[i];
   return s;
 }
 
@@ -110,7 +108,20 @@ KernelStatus RunReference(KernelContext& c) {
 struct PreparedRotary final : Prepared {
   const RotaryFunctions* functions = nullptr;
   std::vector<double> frequencies;
+  // Cosines and then sines of the first positions.
+  std::vector<float> angles;
+
+  void Fill(int64_t position, float* cosines, float* sines) const {
+    for (size_t i = 0; i < frequencies.size(); ++i) {
+      const double angle = static_cast<double>(position) * frequencies[i];
+      cosines[i] = static_cast<float>(std::cos(angle));
+      sines[i] = static_cast<float>(std::sin(angle));
+    }
+  }
 };
+
+constexpr int64_t kMostPairs = 512;
+constexpr int64_t kMostAngles = 1 << 20;  // kept for positions; others are computed when they come
 
 const RotaryFunctions& FunctionsFor([[maybe_unused]] Isa isa) {
 #if CATAMARAN_HAS_X86_ISAS
@@ -128,10 +139,15 @@ std::unique_ptr<Prepared> Prepare(const KernelQuery& q) {
     const double power = static_cast<double>(i) / static_cast<double>(s.pairs);
     prepared->frequencies.push_back(s.sign * std::pow(s.base, -power));
   }
+  if (s.pairs == 0) return prepared;
+  const int64_t known = std::min(s.rows, kMostAngles / s.pairs);
+  prepared->angles.resize(static_cast<size_t>(2 * known * s.pairs));
+  for (int64_t t = 0; t < known; ++t) {
+    float* row = prepared->angles.data() + 2 * t * s.pairs;
+    prepared->Fill(t, row, row + s.pairs);
+  }
   return prepared;
 }
-
-constexpr int64_t kMostPairs = 512;
 
 KernelStatus RunVector(KernelContext& c) {
   const RotarySizes s = RunSizes(c);
@@ -140,16 +156,18 @@ KernelStatus RunVector(KernelContext& c) {
   const float* x = c.in(0).data<const float>();
   float* y = c.out().data<float>();
   const size_t rest = static_cast<size_t>(s.width - 2 * s.pairs) * sizeof(float);
+  const int64_t known =
+      s.pairs == 0 ? 0 : static_cast<int64_t>(prepared.angles.size()) / (2 * s.pairs);
   ForEachPosition(c, s, [&](int64_t row, int64_t count, int64_t step, int64_t position) {
-    float cosines[kMostPairs], sines[kMostPairs];
-    for (int64_t i = 0; i < s.pairs; ++i) {
-      const double angle =
-          static_cast<double>(position) * prepared.frequencies[static_cast<size_t>(i)];
-      cosines[i] = static_cast<float>(std::cos(angle));
-      sines[i] = static_cast<float>(std::sin(angle));
+    float computed[2 * kMostPairs];
+    const float* angles = computed;
+    if (position >= 0 && position < known) {
+      angles = prepared.angles.data() + 2 * position * s.pairs;
+    } else {
+      prepared.Fill(position, computed, computed + s.pairs);
     }
     for (int64_t k = 0; k < count; ++k, row += step) {
-      run(x + row * s.width, cosines, sines, y + row * s.width, s.pairs);
+      run(x + row * s.width, angles, angles + s.pairs, y + row * s.width, s.pairs);
       if (rest > 0) {
         std::memcpy(y + row * s.width + 2 * s.pairs, x + row * s.width + 2 * s.pairs, rest);
       }
