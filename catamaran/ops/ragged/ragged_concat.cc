@@ -207,6 +207,7 @@ void DefineRaggedConcatGrad(OpSet& ops) {
   ops.Define("ragged_concat_grad")
       .Group("ragged")
       .Doc("The gradient of ragged_concat at one of its parts: the elements that came from it.")
+      .Formula("axis 1: dx[b, t, …] = dy[b, lengths of parts before it in b + t, …]")
       .In("dy", "as the result of ragged_concat")
       .VariadicIn("parts", "as given to ragged_concat; only their lengths matter")
       .WithAttr("axis", AttrKind::kInt, 1, "0 or 1")

@@ -190,6 +190,7 @@ void DefineRaggedDropGrad(OpSet& ops) {
   ops.Define("ragged_drop_grad")
       .Group("ragged")
       .Doc("The gradient of ragged_drop at one of `others`: zeros for what was dropped.")
+      .Formula("dx[b, n, …] = dy[b, rank of n among those that stay, …], or 0 where dropped")
       .In("dy", "as that result of ragged_drop")
       .In("ids", "[B, N] or [B, *N]: i32, i64 or u64")
       .In("x", "that operand; only its shape matters")

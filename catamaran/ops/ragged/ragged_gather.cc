@@ -146,6 +146,7 @@ void DefineRaggedGatherGrad(OpSet& ops) {
   ops.Define("ragged_gather_grad")
       .Group("ragged")
       .Doc("The gradient of ragged_gather: dy added to the sequences that it came from.")
+      .Formula("dx[b, t, …] = sum over k with rows[k] = b of dy[k, t, …]")
       .In("dy", "as the result of ragged_gather")
       .In("x", "[B, *T, …]; only its lengths matter")
       .In("rows", "[K]: i32, i64 or u64")

@@ -52,13 +52,21 @@ void RaggedPoolGrad(const T* x, const int64_t* offsets, const T* dy, T* dx,
     std::fill_n(first, (end - begin) * s.width, T(0));
     if (s.kind == 4) std::copy_n(dy, s.width, first);
     if (s.kind == 5) std::copy_n(dy, s.width, dx + (end - 1) * s.width);
-    for (int64_t i = 0; i < s.width && s.kind == 3; ++i) {
-      int64_t largest = begin;
+    for (int64_t c = 0; c < s.width && s.kind == 3; c += 64) {  // columns, some at a time
+      const int64_t columns = std::min<int64_t>(64, s.width - c);
+      int64_t largest[64];
+      T most[64];
+      std::fill_n(largest, columns, begin);
+      std::copy_n(x + begin * s.width + c, columns, most);
       for (int64_t k = begin + 1; k < end; ++k) {
-        const T v = x[k * s.width + i], most = x[largest * s.width + i];
-        if (v > most || (v != v && most == most)) largest = k;
+        for (int64_t i = 0; i < columns; ++i) {
+          const T v = x[k * s.width + c + i];
+          if (!(v > most[i] || (v != v && most[i] == most[i]))) continue;
+          largest[i] = k;
+          most[i] = v;
+        }
       }
-      dx[largest * s.width + i] = dy[i];
+      for (int64_t i = 0; i < columns; ++i) dx[largest[i] * s.width + c + i] = dy[c + i];
     }
   }
 }
@@ -191,6 +199,7 @@ void DefineRaggedPoolGrad(OpSet& ops) {
           "The gradient of ragged_pool: dy for every row of its sequence (sum), divided by the "
           "length (mean) or its root (sqrt), or for the first of the largest (max), the first or "
           "the last row alone.")
+      .Formula("sum: dx[b, t, i] = dy[b, i]; mean: dy[b, i] / length of x[b]")
       .Infer([](InferContext& c) {
         if (!WantRaggedFloat(c) || !c.WantTensor(1)) return;
         if (c.UnifyTypes(Pooled(c.type(0)), c.type(1), "x and dy")) c.SetResult(c.type(0));

@@ -177,6 +177,7 @@ void DefineRaggedSliceGrad(OpSet& ops) {
   op.In("dy", "as the result of ragged_slice").In("x", "[B, *T, …]; only its lengths matter");
   AddBounds(op, 1)
       .Doc("The gradient of ragged_slice: dy in its place in each sequence, zeros around it.")
+      .Formula("dx[b, begin + t, …] = dy[b, t, …], else 0")
       .Infer([](InferContext& c) {
         if (!WantRagged(c, 0) || !WantRagged(c, 1) || !WantBounds(c, 2, c.type(1).dim(0))) return;
         if (!c.WantSameDType(0, 1) || !c.WantRank(0, c.type(1).rank())) return;

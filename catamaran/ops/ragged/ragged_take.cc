@@ -174,6 +174,7 @@ void DefineRaggedTakeGrad(OpSet& ops) {
   ops.Define("ragged_take_grad")
       .Group("ragged")
       .Doc("The gradient of ragged_take: dy added to the elements that were taken, else zeros.")
+      .Formula("dx[b, t, …] = sum over k with index[b, k] = t of dy[b, k, …]")
       .In("dy", "as the result of ragged_take")
       .In("x", "[B, *T, …]; only its lengths matter")
       .In("index", "[B], [B, K] or [B, *S]: i32, i64 or u64")

@@ -44,6 +44,16 @@ Bags BagsOf(const Slot& ids) {
   return {nullptr, LastDim(ids), count};
 }
 
+BagJob JobOf(const Slot& ids, const Bags& bags) {
+  BagJob job{};
+  job.ids = ids.tensor.data;
+  job.id_bytes = static_cast<int64_t>(SizeOf(ids.tensor.dtype));
+  job.offsets = bags.offsets;
+  job.stride = bags.stride;
+  job.num_ids = ids.size();
+  return job;
+}
+
 void PoolAll(const KernelContext& c, const BagJob& job, DType element, int64_t num_bags) {
   const auto pool = BagFunctionsOf(c).pool[BagElementOf(element)];
   const int64_t ids_a_bag = job.num_ids / std::max<int64_t>(1, num_bags);

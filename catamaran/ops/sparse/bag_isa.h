@@ -35,6 +35,8 @@ struct Bags {
   int64_t end(int64_t b) const { return offsets ? offsets[b + 1] : (b + 1) * stride; }
 };
 Bags BagsOf(const Slot& ids);
+// The part of a job that says which ids belong to which bags.
+BagJob JobOf(const Slot& ids, const Bags& bags);
 
 // Runs the job over all its bags, on the pool when there is enough to do.
 void PoolAll(const KernelContext& c, const BagJob& job, DType element, int64_t num_bags);

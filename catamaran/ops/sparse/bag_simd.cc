@@ -179,6 +179,39 @@ void PoolBags(const BagJob& job) {
   }
 }
 
+template <class T>
+void Dots(const BagJob& job, const T* dy, T* dots) {
+  constexpr int L = 64 / sizeof(T);
+  const T* w = static_cast<const T*>(job.w);
+  const int64_t width = job.width, row_bytes = width * static_cast<int64_t>(sizeof(T));
+  const int64_t ahead = AheadFor(row_bytes);
+  for (int64_t b = job.first; b < job.last; ++b) {
+    const int64_t begin = job.offsets ? job.offsets[b] : b * job.stride;
+    const int64_t end = job.offsets ? job.offsets[b + 1] : (b + 1) * job.stride;
+    const T* g = dy + b * width;
+    for (int64_t k = begin; k < end; ++k) {
+      if (k + ahead < job.num_ids) {
+        const T* later = w + IdAt<AnyId>(job, k + ahead) * width;
+        Prefetch(reinterpret_cast<const char*>(later), row_bytes);
+      }
+      const int64_t id = IdAt<AnyId>(job, k);
+      dots[k] = T(0);
+      if (job.has_padding && id == job.padding) continue;
+      const T* row = w + id * width;
+      typename Lanes<T, L>::V sums = {};
+      int64_t i = 0;
+      for (; i + L <= width; i += L) sums += LoadLanes<L>(row + i) * LoadLanes<L>(g + i);
+      T lanes[L];
+      __builtin_memcpy(lanes, &sums, sizeof(lanes));
+      for (int64_t j = 0; i + j < width; ++j) lanes[j] += row[i + j] * g[i + j];
+      for (int64_t half = L / 2; half > 0; half /= 2) {
+        for (int64_t j = 0; j < half; ++j) lanes[j] += lanes[j + half];
+      }
+      dots[k] = lanes[0];
+    }
+  }
+}
+
 // Piece by piece: N bytes at `at`.
 template <int N>
 inline void CopyBytes(const char* from, char* to, int64_t at) {
@@ -248,6 +281,8 @@ int64_t FindOutside(const void* ids, int64_t num_ids, int64_t rows, int64_t has_
 extern const BagFunctions kBagFunctions;
 const BagFunctions kBagFunctions = {
     {PoolBags<float>, PoolBags<double>, PoolBags<HalfBits>, PoolBags<BrainBits>},
+    Dots<float>,
+    Dots<double>,
     CopyRows<int32_t>,
     CopyRows<int64_t>,
     FindOutside<int32_t>,

@@ -33,6 +33,9 @@ enum BagElement { kBagF32, kBagF64, kBagF16, kBagBF16, kBagElements };
 
 struct BagFunctions {
   void (*pool[kBagElements])(const BagJob& job);
+  // dots[k] = the row of id k times that of its bag in `dy`; 0 for padding. f32 or f64.
+  void (*dots_f32)(const BagJob& job, const float* dy, float* dots);
+  void (*dots_f64)(const BagJob& job, const double* dy, double* dots);
   // The rows of ids [first, last) as they are, bit for bit.
   void (*copy_i32)(const BagJob& job, int64_t row_bytes);
   void (*copy_i64)(const BagJob& job, int64_t row_bytes);

@@ -140,6 +140,7 @@ void DefineEmbeddingRows(OpSet& ops) {
   ops.Define("embedding_rows")
       .Group("sparse")
       .Doc("The gradient of embedding: the ids, each with its row of dy.")
+      .Formula("row ids[…] gets dy[…]")
       .In("ids", "integers, dense or ragged")
       .In("dy", "a row for each id")
       .Traits(traits)

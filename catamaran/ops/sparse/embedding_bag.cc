@@ -79,15 +79,10 @@ KernelStatus RunVector(KernelContext& c) {
   const Slot& ids = c.in(1);
   const Bags bags = BagsOf(ids);
   CheckIds(BagFunctionsOf(c), ids, s.rows, s.has_padding, s.padding);
-  BagJob job{};
+  BagJob job = JobOf(ids, bags);
   job.w = c.in(0).tensor.data;
-  job.ids = ids.tensor.data;
-  job.id_bytes = static_cast<int64_t>(SizeOf(ids.tensor.dtype));
   job.weights = c.has_in(2) ? c.in(2).tensor.data : nullptr;
-  job.offsets = bags.offsets;
   job.y = c.out().tensor.data;
-  job.stride = bags.stride;
-  job.num_ids = ids.size();
   job.width = s.width;
   job.pool = s.pool;
   job.has_padding = s.has_padding;

@@ -3,6 +3,8 @@
 // The gradients of embedding_bag: at the parameter as `rows` that are expanded only where they are
 // applied, at the weights, and for the largest of each bag.
 
+#include <cmath>
+
 #include "catamaran/ops/shape/move.h"
 #include "catamaran/ops/sparse/bags.h"
 
@@ -52,17 +54,21 @@ void EmbeddingBagMaxGrad(const T* w, const I* ids, const T* dy, const int64_t* o
     const int64_t end = offsets ? offsets[b + 1] : (b + 1) * s.stride;
     if (begin == end) continue;
     std::fill_n(dx + begin * s.width, (end - begin) * s.width, T(0));
-    for (int64_t i = 0; i < s.width; ++i) {
-      int64_t largest = begin;
-      T most = w[static_cast<int64_t>(ids[begin]) * s.width + i];
+    for (int64_t c = 0; c < s.width; c += 64) {  // columns, some at a time
+      const int64_t columns = std::min<int64_t>(64, s.width - c);
+      int64_t largest[64];
+      T most[64];
+      std::fill_n(largest, columns, begin);
+      std::copy_n(w + static_cast<int64_t>(ids[begin]) * s.width + c, columns, most);
       for (int64_t k = begin + 1; k < end; ++k) {
-        const T x = w[static_cast<int64_t>(ids[k]) * s.width + i];
-        if (x > most || (x != x && most == most)) {
-          largest = k;
-          most = x;
+        const T* row = w + static_cast<int64_t>(ids[k]) * s.width + c;
+        for (int64_t i = 0; i < columns; ++i) {
+          if (!(row[i] > most[i] || (row[i] != row[i] && most[i] == most[i]))) continue;
+          largest[i] = k;
+          most[i] = row[i];
         }
       }
-      dx[largest * s.width + i] = dy[i];
+      for (int64_t i = 0; i < columns; ++i) dx[largest[i] * s.width + c + i] = dy[c + i];
     }
   }
 }
@@ -104,14 +110,61 @@ void WithTypes(KernelContext& c, const EmbeddingBagGradSizes& s, F f) {
 }
 
 KernelStatus RunWeightsGrad(KernelContext& c) {
+  EmbeddingBagGradSizes s = c.sizes<EmbeddingBagGradSizes>();
+  const Bags bags = BagsOf(c.in(1));
+  s.bags = bags.count;
+  WithTypes(c, s, [&]<class T, class I>(T, I) {
+    reference::EmbeddingBagWeightsGrad(c.in(0).data<const T>(), c.in(1).data<const I>(),
+                                       c.in(2).data<const T>(), c.in(3).data<const T>(),
+                                       c.in(4).data<const T>(), bags.offsets, c.out().data<T>(), s);
+  });
+  return KernelStatus::kDone;
+}
+
+// As the reference, from products of rows that vector code makes.
+KernelStatus RunVectorWeightsGrad(KernelContext& c) {
   const EmbeddingBagGradSizes& s = c.sizes<EmbeddingBagGradSizes>();
   const Bags bags = BagsOf(c.in(1));
+  BagJob job = JobOf(c.in(1), bags);
+  job.w = c.in(0).tensor.data;
+  job.width = s.width;
+  job.has_padding = s.has_padding;
+  job.padding = s.padding;
+  const int64_t cost = (s.width + 16) * (job.num_ids / std::max<int64_t>(1, bags.count) + 1);
+  const BagFunctions& functions = BagFunctionsOf(c);
   WithTypes(c, s, [&]<class T, class I>(T, I) {
-    EmbeddingBagGradSizes now = s;
-    now.bags = bags.count;
-    reference::EmbeddingBagWeightsGrad(
-        c.in(0).data<const T>(), c.in(1).data<const I>(), c.in(2).data<const T>(),
-        c.in(3).data<const T>(), c.in(4).data<const T>(), bags.offsets, c.out().data<T>(), now);
+    const I* ids = c.in(1).data<const I>();
+    const T* weights = c.in(2).data<const T>();
+    T* dw = c.out().data<T>();
+    Split(c.pool, bags.count, cost, [&](int64_t first, int64_t last) {
+      BagJob part = job;
+      part.first = first;
+      part.last = last;
+      const T* dy = c.in(4).data<const T>();
+      if constexpr (sizeof(T) == 4) {
+        functions.dots_f32(part, dy, dw);
+      } else {
+        functions.dots_f64(part, dy, dw);
+      }
+      for (int64_t b = first; b < last && s.pool != 1; ++b) {
+        const auto stays = [&](int64_t k) {
+          return !s.has_padding || ids[k] != static_cast<I>(s.padding);
+        };
+        T total = T(0), along = T(0);
+        for (int64_t k = bags.begin(b); k < bags.end(b); ++k) {
+          if (stays(k)) total += s.pool == 3 ? weights[k] * weights[k] : weights[k];
+        }
+        if (s.pool == 3) total = std::sqrt(total);
+        const T factor = total == T(0) ? T(0) : T(1) / total;
+        const T* y = c.in(3).data<const T>() + b * s.width;
+        for (int64_t i = 0; i < s.width; ++i) along += dy[b * s.width + i] * y[i];
+        for (int64_t k = bags.begin(b); k < bags.end(b); ++k) {
+          if (!stays(k)) continue;
+          dw[k] = s.pool == 2 ? factor * (dw[k] - along)
+                              : factor * dw[k] - weights[k] * factor * factor * along;
+        }
+      }
+    });
   });
   return KernelStatus::kDone;
 }
@@ -119,13 +172,26 @@ KernelStatus RunWeightsGrad(KernelContext& c) {
 KernelStatus RunMaxGrad(KernelContext& c) {
   const EmbeddingBagGradSizes& s = c.sizes<EmbeddingBagGradSizes>();
   const Bags bags = BagsOf(c.in(1));
+  const int64_t cost = s.width * (c.in(1).size() / std::max<int64_t>(1, bags.count) + 1);
   WithTypes(c, s, [&]<class T, class I>(T, I) {
-    EmbeddingBagGradSizes now = s;
-    now.bags = bags.count;
-    reference::EmbeddingBagMaxGrad(c.in(0).data<const T>(), c.in(1).data<const I>(),
-                                   c.in(2).data<const T>(), bags.offsets, c.out().data<T>(), now);
+    Split(c.pool, bags.count, cost, [&](int64_t first, int64_t last) {
+      // Ragged ids are found by their offsets, others by counting from the first.
+      const int64_t at = bags.offsets ? 0 : first * bags.stride;
+      EmbeddingBagGradSizes part = s;
+      part.bags = last - first;
+      reference::EmbeddingBagMaxGrad(c.in(0).data<const T>(), c.in(1).data<const I>() + at,
+                                     c.in(2).data<const T>() + first * s.width,
+                                     bags.offsets ? bags.offsets + first : nullptr,
+                                     c.out().data<T>() + at * s.width, part);
+    });
   });
   return KernelStatus::kDone;
+}
+
+Kernel WeightsKernel() {
+  Kernel kernel = BagKernel(RunVectorWeightsGrad);
+  kernel.half = false;
+  return kernel;
 }
 
 Pool PoolOf(const Op& op) {
@@ -157,6 +223,7 @@ void DefineEmbeddingBagRows(OpSet& ops) {
       .Doc(
           "The gradient of embedding_bag at its parameter: ids, bags, weights and a gradient row a "
           "bag, not yet expanded.")
+      .Formula("sum: row ids[…, n] gets weights[…, n] * dy[…] for every n")
       .Traits(traits)
       .Infer([](InferContext& c) {
         if (!WantIds(c, 0) || !WantRowsFloat(c, 1)) return;
@@ -194,6 +261,7 @@ void DefineEmbeddingBagWeightsGrad(OpSet& ops) {
       .In("dy", "its gradient");
   AddPool(op)
       .Doc("The gradient of embedding_bag at its weights; 0 where an id is padding.")
+      .Formula("sum: dweights[…, n] = sum over i of dy[…, i] * w[ids[…, n], i]")
       .OptionalAttr("padding", AttrKind::kInt, "as given to embedding_bag")
       .Traits(RaggedTraits())
       .Infer([](InferContext& c) {
@@ -208,12 +276,17 @@ void DefineEmbeddingBagWeightsGrad(OpSet& ops) {
       })
       .Sizes("EmbeddingBagGradSizes", FillSizes)
       .NoGrad("the second derivative of a weighted bag is not defined")
-      .Reference("EmbeddingBagWeightsGrad", RunWeightsGrad);
+      .Reference("EmbeddingBagWeightsGrad", RunWeightsGrad)
+      .Fast(WeightsKernel());
   for (const char* pool : {"sum", "mean", "sqrt"}) {
     op.AddSample(
         {.inputs = {Uniform({4, 3}, -1, 1), Ints({2, 2}, {3, 0, 1, 1}), Uniform({2, 2}, 0.5, 1.5),
                     Uniform({2, 3}, -1, 1, 2), Uniform({2, 3}, -1, 1, 3)},
          .attrs = {{"pool", Attr::Word(pool)}, {"padding", 1}}});
+    op.AddSample({.inputs = {Uniform({4, 53}, -1, 1), Ints({2, 2}, {3, -1, 1, 1}, DType::kI32),
+                             Uniform({2, 2}, 0.5, 1.5), Uniform({2, 53}, -1, 1, 2),
+                             Uniform({2, 53}, -1, 1, 3)},
+                  .attrs = {{"pool", Attr::Word(pool)}, {"padding", -1}}});
     op.AddSample({.inputs = {Uniform({4, 3}, -1, 1), Ints({3}, {3, 0, 1}), Uniform({3}, 0.5, 1.5),
                              Uniform({2, 3}, -1, 1, 2), Uniform({2, 3}, -1, 1, 3)},
                   .attrs = {{"pool", Attr::Word(pool)}},
@@ -227,6 +300,7 @@ void DefineEmbeddingBagMaxGrad(OpSet& ops) {
       .Doc(
           "A gradient row for each id of embedding_bag with pool=max: dy where the number of that "
           "id was the first largest of its bag, else 0.")
+      .Formula("dx[…, n, i] = dy[…, i] where n is the first with the largest w[ids[…, n], i]")
       .In("w", "[V, …]")
       .In("ids", "[…, N] or [B, *N]: i32, i64 or u64")
       .In("dy", "a row for each bag")

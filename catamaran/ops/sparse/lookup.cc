@@ -221,6 +221,7 @@ void DefineLookupRows(OpSet& ops) {
   OpBuilder op = ops.Define("lookup_rows");
   op.Group("sparse")
       .Doc("The gradient of lookup at its table: ids, bags and gradients, not yet expanded.")
+      .Formula("none: row ids[…, n] gets dy[…, n]; sum: it gets weights[…, n] * dy[…]")
       .In("ids", "u64 or i64, dense or ragged")
       .In("dy", "as lookup's result")
       .OptionalIn("weights", "f32, as ids");
@@ -239,6 +240,7 @@ void DefineLookupWeightsGrad(OpSet& ops) {
   OpBuilder op = ops.Define("lookup_weights_grad");
   op.Group("sparse")
       .Doc("The gradient of a pooled lookup at its weights.")
+      .Formula("sum: dweights[…, n] = sum over i of dy[…, i] * t[ids[…, n], i]")
       .StateArg("table")
       .In("ids", "u64 or i64, dense or ragged")
       .In("weights", "f32, as ids")

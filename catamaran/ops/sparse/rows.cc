@@ -120,6 +120,7 @@ void DefineRowsToDense(OpSet& ops) {
       .Doc(
           "A sparse gradient as a tensor like the parameter: zeros where there is no row, equal "
           "keys added up in order.")
+      .Formula("y[k] = sum of the rows with key k")
       .In("rows")
       .In("like", "the parameter; only its shape matters")
       .Infer([](InferContext& c) {
@@ -143,6 +144,7 @@ void DefineRowsConcat(OpSet& ops) {
   ops.Define("rows_concat")
       .Group("sparse")
       .Doc("All the rows of several sparse gradients of one state, in order: their sum.")
+      .Formula("y = rows[0], rows[1], …")
       .VariadicIn("rows")
       .Traits(HoldingTraits())
       .Infer([](InferContext& c) {
@@ -167,6 +169,7 @@ void DefineRowsScale(OpSet& ops) {
   ops.Define("rows_scale")
       .Group("sparse")
       .Doc("A sparse gradient times a number.")
+      .Formula("y = scale * rows")
       .In("rows")
       .In("scale", "a scalar")
       .Traits(HoldingTraits())
@@ -183,6 +186,7 @@ void DefineRowsSquareNorm(OpSet& ops) {
   ops.Define("rows_square_norm")
       .Group("sparse")
       .Doc("The sum of the squares of a sparse gradient's numbers, after equal keys were added up.")
+      .Formula("y = sum over keys k and i of (sum of the rows with key k)[i]^2")
       .In("rows")
       .Infer([](InferContext& c) {
         if (WantRows(c, 0)) c.SetResult(Type::Scalar(c.type(0).dtype()));
@@ -195,6 +199,7 @@ void DefineRowsAllFinite(OpSet& ops) {
   ops.Define("rows_all_finite")
       .Group("sparse")
       .Doc("Whether no number of a sparse gradient is infinite or NaN.")
+      .Formula("y = all of isfinite(rows)")
       .In("rows")
       .Infer([](InferContext& c) {
         if (WantRows(c, 0)) c.SetResult(Type::Scalar(DType::kBool));
