@@ -158,7 +158,10 @@ KernelStatus RunWeight(KernelContext& c) {
 template <ConvKind kind>
 Kernel OnednnKernel(KernelFn run) {
   Kernel kernel = FastKernel("onednn", run, [](const KernelQuery& q) {
-    return onednn::kAvailable && IsF32(q) && !IsEmpty(q.sizes->As<ConvSizes>());
+    const ConvSizes s = q.sizes->As<ConvSizes>();
+    // The library has no good code for the gradient of images with few channels.
+    if (kind == ConvKind::kData && s.groups == 1 && s.in_channels < 8) return false;
+    return onednn::kAvailable && IsF32(q) && !IsEmpty(s);
   });
   kernel.prepare = PrepareOnednn<kind>;
   return kernel;

@@ -92,19 +92,44 @@ inline GradRow<T> GradRowOf(const T* x, const T* scale, const T* dy, int64_t wid
   return {m, row.inverse, sums.first / count, sums.second / count};
 }
 
+// Rows next to each other: their sums do not wait for one another, and dscale and doffset are read
+// and written once.
+template <int kRows, class T>
+inline void LayerNormGradRows(const T* x, const T* scale, const T* dy, T* dx, T* dscale, T* doffset,
+                              int64_t width, double epsilon) {
+  GradRow<T> rows[kRows];
+  for (int k = 0; k < kRows; ++k) {
+    rows[k] = GradRowOf(x + k * width, scale, dy + k * width, width, epsilon);
+    rows[k].dot *= rows[k].inverse * rows[k].inverse;
+  }
+  ForEach<T>(width, [&](auto e) {
+    const auto s = e(scale);
+    auto scales = e(dscale), offsets = e(doffset);
+    for (int k = 0; k < kRows; ++k) {
+      const auto d = e(x + k * width) - rows[k].mean;
+      const auto g = e(dy + k * width);
+      scales += g * (d * rows[k].inverse);
+      offsets += g;
+      e.Store(dx + k * width, rows[k].inverse * (g * s - rows[k].shift - d * rows[k].dot));
+    }
+    e.Store(dscale, scales);
+    e.Store(doffset, offsets);
+  });
+}
+
 template <class T>
 void LayerNormGrad(const T* x, const T* scale, const T* dy, T* dx, T* dscale, T* doffset,
                    int64_t rows, int64_t width, double epsilon) {
-  for (int64_t r = 0; r < rows; ++r, x += width, dy += width, dx += width) {
-    const GradRow<T> row = GradRowOf(x, scale, dy, width, epsilon);
-    const T m = row.mean, inv = row.inverse, shift = row.shift, slope = row.dot * inv * inv;
-    ForEach<T>(width, [=](auto e) {
-      const auto d = e(x) - m;
-      const auto g = e(dy);
-      e.Store(dscale, e(dscale) + g * (d * inv));
-      e.Store(doffset, e(doffset) + g);
-      e.Store(dx, inv * (g * e(scale) - shift - d * slope));
-    });
+  constexpr int kRows = 4;
+  int64_t r = 0;
+  for (; width <= 1024 && r + kRows <= rows; r += kRows) {
+    LayerNormGradRows<kRows>(x, scale, dy, dx, dscale, doffset, width, epsilon);
+    x += kRows * width;
+    dy += kRows * width;
+    dx += kRows * width;
+  }
+  for (; r < rows; ++r, x += width, dy += width, dx += width) {
+    LayerNormGradRows<1>(x, scale, dy, dx, dscale, doffset, width, epsilon);
   }
 }
 
