@@ -46,9 +46,10 @@ inline AxisSplit SplitOf(const KernelQuery& query) {
   return SplitAt(query.in[0]->shape(), AxisInStorage(*query.op));
 }
 
-// The number of lines' starts in this run, which a ragged dimension may change.
-inline int64_t OuterNow(const Slot& x, int64_t size, int64_t inner) {
-  return RowsOf(x, size * inner);
+// The same for the shape of this run: a leading dimension that a ragged value or a kernel before
+// decides may have changed, and it may be the axis itself.
+inline AxisSplit SplitNow(const KernelContext& context) {
+  return SplitAt(context.in(0).shape(), AxisInStorage(*context.op));
 }
 
 }  // namespace catamaran

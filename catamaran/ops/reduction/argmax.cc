@@ -75,7 +75,9 @@ void Infer(InferContext& c) {
 
 ArgSizes SizesNow(const KernelContext& c) {
   ArgSizes s = c.sizes<ArgSizes>();
-  if (s.inner > 0 && s.size > 0) s.outer = OuterNow(c.in(0), s.size, s.inner);
+  const AxisSplit now = SplitOfArg(*c.op, c.in(0).shape());
+  s.outer = now.outer;
+  s.size = now.size;
   if (s.size == 0 && c.out().size() > 0) {
     Fail("the axis of {} has no elements, so there is no result", c.in(0).shape().ToString());
   }

@@ -76,7 +76,9 @@ void ScanSignature(OpBuilder& op, bool exclusive_too) {
 
 ScanSizes ScanSizesNow(const KernelContext& context) {
   ScanSizes s = context.sizes<ScanSizes>();
-  s.outer = OuterNow(context.in(0), s.size, s.inner);
+  const AxisSplit now = SplitNow(context);
+  s.outer = now.outer;
+  s.size = now.size;
   return s;
 }
 

@@ -44,7 +44,7 @@ namespace catamaran {
 // Operands are given before.
 void ScanSignature(OpBuilder& op, bool exclusive_too);
 
-// The sizes that were prepared, with the number of lines of this run.
+// The sizes that were prepared, with the shape of this run.
 reference::ScanSizes ScanSizesNow(const KernelContext& context);
 
 // The attributes of the op, with another direction where `turned`.

@@ -84,7 +84,9 @@ void DispatchSortable(const KernelContext& c, F&& f) {
 
 inline reference::SortSizes SortSizesNow(const KernelContext& c) {
   reference::SortSizes s = c.sizes<reference::SortSizes>();
-  s.outer = OuterNow(c.in(0), s.size, s.inner);
+  const AxisSplit now = SplitNow(c);
+  s.outer = now.outer;
+  s.size = now.size;
   return s;
 }
 

@@ -104,7 +104,9 @@ Type ResultType(InferContext& c, int axis) {
 
 QuantileSizes SizesNow(const KernelContext& c) {
   QuantileSizes s = c.sizes<QuantileSizes>();
-  s.outer = OuterNow(c.in(0), s.size, s.inner);
+  const AxisSplit now = SplitNow(c);
+  s.outer = now.outer;
+  s.size = now.size;
   if (s.size == 0 && c.out().size() > 0) {
     Fail("the axis of {} has no elements, so there is no result", c.in(0).shape().ToString());
   }

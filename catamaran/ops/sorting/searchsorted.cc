@@ -62,7 +62,12 @@ void Infer(InferContext& c) {
 
 KernelStatus Run(KernelContext& c) {
   SearchSizes s = c.sizes<SearchSizes>();
-  if (c.in(0).shape().rank() == 1) s.count = c.in(1).size();
+  s.size = LastDim(c.in(0));
+  if (c.in(0).shape().rank() == 1) {
+    s.count = c.in(1).size();
+  } else {
+    s.rows = RowsOf(c.in(1), s.count);
+  }
   DispatchSortable(c, [&]<class T>(T) {
     const T* sorted = c.in(0).data<const T>();
     const T* x = c.in(1).data<const T>();
