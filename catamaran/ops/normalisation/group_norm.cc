@@ -147,22 +147,19 @@ KernelStatus GradVector(KernelContext& c) {
         T* dx = c.out(0).data<T>() + r * width;
         const Group<T> group = GroupOf(f, x, width, s.epsilon);
         const T* weights = scale + r % s.groups * members;
+        T* sum = sums + r * members;
+        T* dot = dots + r * members;
+        f.group_grad_sums(x, dy, s.inner, members, group.mean, sum, dot);
         double all_sum = 0, all_dot = 0;
         for (int64_t m = 0; m < members; ++m) {
-          double sum, dot;
-          f.grad_sums(x + m * s.inner, dy + m * s.inner, s.inner, group.mean, &sum, &dot);
-          sums[r * members + m] = static_cast<T>(sum);
-          dots[r * members + m] = static_cast<T>(dot * group.inverse);
-          all_sum += sum * static_cast<double>(weights[m]);
-          all_dot += dot * static_cast<double>(weights[m]);
+          all_sum += static_cast<double>(sum[m] * weights[m]);
+          all_dot += static_cast<double>(dot[m] * weights[m]);
+          dot[m] *= static_cast<T>(group.inverse);
         }
         const double i = group.inverse, n = static_cast<double>(width);
-        const T slope = static_cast<T>(-i * i * i * all_dot / n);
-        const T shift = static_cast<T>(-i * all_sum / n);
-        for (int64_t m = 0; m < members; ++m) {
-          f.grad_affine(x + m * s.inner, dy + m * s.inner, dx + m * s.inner, s.inner, group.mean,
-                        weights[m] * static_cast<T>(i), slope, shift);
-        }
+        f.group_grad_affine(x, dy, dx, s.inner, members, group.mean, weights, static_cast<T>(i),
+                            static_cast<T>(-i * i * i * all_dot / n),
+                            static_cast<T>(-i * all_sum / n));
       }
     });
     std::fill_n(c.out(1).data<T>(), s.channels, T(0));

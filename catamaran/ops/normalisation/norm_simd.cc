@@ -220,6 +220,34 @@ void GradAffine(const T* x, const T* dy, T* dx, int64_t n, T mean, T a, T b, T c
   ForEach<T>(n, [=](auto e) { e.Store(dx, e(dy) * a + (e(x) - mean) * b + c); });
 }
 
+template <class T>
+void GroupGradSums(const T* x, const T* dy, int64_t n, int64_t count, T mean, T* sums, T* dots) {
+  for (int64_t k = 0; k < count; ++k, x += n, dy += n) {
+    if (n > kPart) {
+      double sum, dot;
+      GradSums(x, dy, n, mean, &sum, &dot);
+      sums[k] = static_cast<T>(sum);
+      dots[k] = static_cast<T>(dot);
+      continue;
+    }
+    const Pair<T> both = SumTwo<T>(n, [=](auto e) -> Pair<Vector<T>> {
+      const auto g = e(dy);
+      return {g, g * (e(x) - mean)};
+    });
+    sums[k] = both.first;
+    dots[k] = both.second;
+  }
+}
+
+template <class T>
+void GroupGradAffine(const T* x, const T* dy, T* dx, int64_t n, int64_t count, T mean,
+                     const T* weights, T inverse, T b, T c) {
+  for (int64_t k = 0; k < count; ++k, x += n, dy += n, dx += n) {
+    const T a = weights[k] * inverse;
+    ForEach<T>(n, [=](auto e) { e.Store(dx, e(dy) * a + (e(x) - mean) * b + c); });
+  }
+}
+
 // Row by row: the mean and the squares of the rows so far are corrected by each further one.
 template <class T>
 void ColumnMoments(const T* x, int64_t rows, int64_t stride, int64_t n, T* mean, T* squares) {
@@ -339,10 +367,23 @@ void ResponseGrad(const float* x, const float* dy, float* dx, const ResponseFact
 
 template <class T>
 constexpr NormFunctions<T> FunctionsOf() {
-  return {
-      LayerNorm<T>,     LayerNormGrad<T>, RmsNorm<T>,        RmsNormGrad<T>,      L2Normalize<T>,
-      L2Columns<T>,     Moments<T>,       Affine<T>,         GradSums<T>,         GradAffine<T>,
-      ColumnMoments<T>, ColumnAffine<T>,  ColumnGradSums<T>, ColumnGradAffine<T>, Add<T>};
+  return {LayerNorm<T>,
+          LayerNormGrad<T>,
+          RmsNorm<T>,
+          RmsNormGrad<T>,
+          L2Normalize<T>,
+          L2Columns<T>,
+          Moments<T>,
+          Affine<T>,
+          GradSums<T>,
+          GradAffine<T>,
+          GroupGradSums<T>,
+          GroupGradAffine<T>,
+          ColumnMoments<T>,
+          ColumnAffine<T>,
+          ColumnGradSums<T>,
+          ColumnGradAffine<T>,
+          Add<T>};
 }
 
 }  // namespace

@@ -35,6 +35,11 @@ struct NormFunctions {
   void (*grad_sums)(const T* x, const T* dy, int64_t n, T mean, double* sum, double* dot);
   // dx = dy * a + (x - mean) * b + c.
   void (*grad_affine)(const T* x, const T* dy, T* dx, int64_t n, T mean, T a, T b, T c);
+  // The last two for `count` neighbours of n elements with one mean; a = weight * inverse.
+  void (*group_grad_sums)(const T* x, const T* dy, int64_t n, int64_t count, T mean, T* sums,
+                          T* dots);
+  void (*group_grad_affine)(const T* x, const T* dy, T* dx, int64_t n, int64_t count, T mean,
+                            const T* weights, T inverse, T b, T c);
 
   // Columns [0, n) of a matrix with that distance between rows: as above for each of them.
   void (*column_moments)(const T* x, int64_t rows, int64_t stride, int64_t n, T* mean, T* squares);
