@@ -76,16 +76,21 @@ CATAMARAN_INLINE double ExpDouble(double x) {
   return p * scale1 * scale2;  // NaN passed through all of it
 }
 
-// 2^n (e^r - 1) + (2^n - 1): nothing is lost where x is small.
-CATAMARAN_INLINE double Expm1Double(double x) {
-  double c = x > 700.0 ? 700.0 : x;
-  c = c < -40.0 ? -40.0 : c;
-  const ReducedExp e = ReduceExp(c);
+// e^x - 1 for |x| <= 40 as 2^n (e^r - 1) + (2^n - 1): nothing is lost where x is small.
+CATAMARAN_INLINE double Expm1Near(double x) {
+  const ReducedExp e = ReduceExp(x);
   const double p = ExpTail(e.r) * (e.r * e.r) + e.r;
   const double scale = FromBits64((e.n + 1023) << 52);
-  const double near = p * scale + (scale - 1.0);
-  const double y = x > 40.0 ? ExpDouble(x) : near;
-  return x == 0.0 || x != x ? x : y;  // -0 stays
+  return p * scale + (scale - 1.0);
+}
+// Both ways are computed before one is chosen: a jump would be no vector code.
+CATAMARAN_INLINE double Expm1Double(double x) {
+  double c = x > 40.0 ? 40.0 : x;
+  c = c < -40.0 ? -40.0 : c;
+  const double near = Expm1Near(c);
+  const double far = ExpDouble(x);
+  const double y = x > 40.0 ? far : near;
+  return x == 0.0 ? x : y;  // -0 stays
 }
 
 // x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = f / (2 + f), f = m - 1.
@@ -130,9 +135,8 @@ CATAMARAN_INLINE double Log1pDouble(double x) {
 
 CATAMARAN_INLINE double TanhDouble(double x) {
   const double a = __builtin_fabs(x);
-  const double t = Expm1Double(2.0 * (a > 20.0 ? 20.0 : a));
-  const double y = CopySign64(t / (t + 2.0), x);
-  return x != x ? x : y;
+  const double t = Expm1Near(2.0 * (a > 20.0 ? 20.0 : a));
+  return CopySign64(t / (t + 2.0), x);
 }
 
 CATAMARAN_INLINE double SigmoidDouble(double x) {

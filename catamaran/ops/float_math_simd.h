@@ -89,8 +89,9 @@ CATAMARAN_INLINE float Expm1Float(float x) {
   const uint32_t k = ToBits(shifted) - 0x4B400000u;
   const float scale = FromBits((k + 127) << 23);
   const float near = p * scale + (scale - 1.0f);
-  const float y = x > 80.0f ? ExpFloat(x) : near;
-  return x == 0.0f || x != x ? x : y;  // -0 stays
+  const float far = ExpFloat(x);
+  const float y = x > 80.0f ? far : near;
+  return x == 0.0f ? x : y;  // -0 stays
 }
 
 // x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m from a polynomial in m - 1.
@@ -224,20 +225,30 @@ CATAMARAN_INLINE float SinShiftedFloat(float x) {
   return shift == 0 && x == 0.0f ? x : signed_y;  // -0 stays
 }
 
-// exp(b log |a|) in double, then the corners that pow of the standard library has.
+// exp(b log |a|) in double, then the corners that pow of the standard library has. All in doubles,
+// so that every lane has one width.
+CATAMARAN_INLINE double PowWide(double a, double b) {
+  const double infinity = __builtin_inf();
+  const double magnitude = __builtin_fabs(a);
+  const double size = __builtin_fabs(b);
+  double y = ExpDouble(b * LogDouble(magnitude));
+  const double half = 0.5 * b;
+  // 1 where b is an integer, and where it is an even one; beyond 2^24 floats are even.
+  const double integer = __builtin_floor(b) == b ? 1.0 : 0.0;
+  const double even = __builtin_floor(half) == half ? 1.0 : 0.0;
+  const double sign = CopySign64(1.0, a);
+  const double turned = y * sign;
+  y = integer > even ? turned : y;
+  const double nan = a < 0.0 ? __builtin_nan("") : y;
+  const double broken = magnitude == infinity ? y : nan;
+  y = integer == 0.0 ? broken : y;
+  const double at_infinity = a == -1.0 ? 1.0 : y;
+  y = size == infinity ? at_infinity : y;
+  y = a == 1.0 ? 1.0 : y;
+  return b == 0.0 ? 1.0 : y;
+}
 CATAMARAN_INLINE float PowFloat(float a, float b) {
-  const double wide_a = static_cast<double>(a), wide_b = static_cast<double>(b);
-  const double magnitude = __builtin_fabs(wide_a);
-  double y = ExpDouble(wide_b * LogDouble(magnitude));
-  const double whole = __builtin_floor(wide_b), half = __builtin_floor(wide_b * 0.5);
-  const bool integer = whole == wide_b;
-  const bool odd = integer & (half + half != wide_b);
-  const bool negative = ToBits64(wide_a) >> 63;
-  y = negative & odd ? -y : y;
-  y = (wide_a < 0.0) & !integer & (magnitude != __builtin_inf()) ? __builtin_nan("") : y;
-  const bool one =
-      (b == 0.0f) | (a == 1.0f) | ((a == -1.0f) & (__builtin_fabs(wide_b) == __builtin_inf()));
-  return one ? 1.0f : static_cast<float>(y);
+  return static_cast<float>(PowWide(static_cast<double>(a), static_cast<double>(b)));
 }
 
 }  // namespace

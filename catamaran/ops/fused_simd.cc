@@ -9,18 +9,20 @@ namespace catamaran::CATAMARAN_ISA {
 namespace {
 
 struct Gelu {
-  static float Do(float x) { return 0.5f * x * (1.0f + ErfNear(x * 0.707106781f)); }
+  CATAMARAN_INLINE static float Do(float x) {
+    return 0.5f * x * (1.0f + ErfNear(x * 0.707106781f));
+  }
 };
 struct GeluTanh {
-  static float Do(float x) {
+  CATAMARAN_INLINE static float Do(float x) {
     return 0.5f * x * (1.0f + TanhFloat(0.797884561f * (x + 0.044715f * x * x * x)));
   }
 };
 struct Silu {
-  static float Do(float x) { return x * SigmoidFloat(x); }
+  CATAMARAN_INLINE static float Do(float x) { return x * SigmoidFloat(x); }
 };
 struct HardSwish {
-  static float Do(float x) {
+  CATAMARAN_INLINE static float Do(float x) {
     const float up = x + 3.0f;
     const float low = (up > 0.0f) | (up != up) ? up : 0.0f;
     const float cut = (low < 6.0f) | (low != low) ? low : 6.0f;

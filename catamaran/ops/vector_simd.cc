@@ -92,10 +92,10 @@ struct MaxOp {
   }
 };
 
-#define CATAMARAN_FUNCTION(Name, of_float, of_double) \
-  struct Name {                                       \
-    static float Do(float x) { return of_float; }     \
-    static double Do(double x) { return of_double; }  \
+#define CATAMARAN_FUNCTION(Name, of_float, of_double)                 \
+  struct Name {                                                       \
+    CATAMARAN_INLINE static float Do(float x) { return of_float; }    \
+    CATAMARAN_INLINE static double Do(double x) { return of_double; } \
   };
 CATAMARAN_FUNCTION(ExpOp, ExpFloat(x), ExpDouble(x))
 CATAMARAN_FUNCTION(LogOp, LogFloat(x), LogDouble(x))
@@ -126,29 +126,29 @@ CATAMARAN_FUNCTION(ErfcOp, __builtin_erfcf(x), __builtin_erfc(x))
 #undef CATAMARAN_FUNCTION
 // `Far` is for angles beyond what the vector code reduces.
 struct SinOp {
-  static float Do(float x) { return SinShiftedFloat<0>(x); }
-  static double Do(double x) { return SinShiftedDouble<0>(x); }
+  CATAMARAN_INLINE static float Do(float x) { return SinShiftedFloat<0>(x); }
+  CATAMARAN_INLINE static double Do(double x) { return SinShiftedDouble<0>(x); }
   static float Far(float x) { return __builtin_sinf(x); }
   static double Far(double x) { return __builtin_sin(x); }
 };
 struct CosOp {
-  static float Do(float x) { return SinShiftedFloat<1>(x); }
-  static double Do(double x) { return SinShiftedDouble<1>(x); }
+  CATAMARAN_INLINE static float Do(float x) { return SinShiftedFloat<1>(x); }
+  CATAMARAN_INLINE static double Do(double x) { return SinShiftedDouble<1>(x); }
   static float Far(float x) { return __builtin_cosf(x); }
   static double Far(double x) { return __builtin_cos(x); }
 };
 struct PowOp {
-  static float Do(float a, float b) { return PowFloat(a, b); }
-  static double Do(double a, double b) { return __builtin_pow(a, b); }
+  CATAMARAN_INLINE static float Do(float a, float b) { return PowFloat(a, b); }
+  CATAMARAN_INLINE static double Do(double a, double b) { return __builtin_pow(a, b); }
 };
 
 struct Atan2Op {
-  static float Do(float a, float b) { return __builtin_atan2f(a, b); }
-  static double Do(double a, double b) { return __builtin_atan2(a, b); }
+  CATAMARAN_INLINE static float Do(float a, float b) { return __builtin_atan2f(a, b); }
+  CATAMARAN_INLINE static double Do(double a, double b) { return __builtin_atan2(a, b); }
 };
 struct HypotOp {
-  static float Do(float a, float b) { return __builtin_hypotf(a, b); }
-  static double Do(double a, double b) { return __builtin_hypot(a, b); }
+  CATAMARAN_INLINE static float Do(float a, float b) { return __builtin_hypotf(a, b); }
+  CATAMARAN_INLINE static double Do(double a, double b) { return __builtin_hypot(a, b); }
 };
 
 inline float Fmod(float a, float b) { return __builtin_fmodf(a, b); }

@@ -9,10 +9,10 @@ namespace catamaran::CATAMARAN_ISA {
 namespace {
 
 // Of differences to the largest, which are never above 0.
-inline float ExpOf(float x) { return ExpBelowZero(x); }
-inline double ExpOf(double x) { return ExpDouble(x); }
-inline float LogOf(float x) { return LogFloat(x); }
-inline double LogOf(double x) { return LogDouble(x); }
+CATAMARAN_INLINE float ExpOf(float x) { return ExpBelowZero(x); }
+CATAMARAN_INLINE double ExpOf(double x) { return ExpDouble(x); }
+CATAMARAN_INLINE float LogOf(float x) { return LogFloat(x); }
+CATAMARAN_INLINE double LogOf(double x) { return LogDouble(x); }
 template <class T>
 inline bool Finite(T x) {
   return x - x == 0;
