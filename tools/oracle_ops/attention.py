@@ -86,6 +86,8 @@ def sinusoidal_positions(c):
 @oracle("alibi_bias", random=False)
 def alibi_bias(c):
     keys = c.queries if c.keys is None else c.keys
+    if c.heads == 0:
+        raise NotImplementedError
     power = 2 ** int(math.log2(c.heads))
     slopes = [2.0 ** (-8.0 * (h + 1) / power) for h in range(power)]
     slopes += [2.0 ** (-4.0 * (2 * h + 1) / power) for h in range(c.heads - power)]
