@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "catamaran/ir/infer.h"
 #include "catamaran/ir/kernel.h"

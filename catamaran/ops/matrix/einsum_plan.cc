@@ -440,9 +440,15 @@ class EinsumPlan final : public Prepared {
     T sum = T(0);
     int64_t i = 0;
     if (axis + 1 == s.sum_dims.size()) {
-      T parts[8] = {};
-      for (; i + 8 <= count; i += 8) {
-        for (int64_t k = 0; k < 8; ++k) parts[k] += from[(i + k) * step];
+      T parts[16] = {};
+      if (step == 1) {
+        for (; i + 16 <= count; i += 16) {
+          for (int64_t k = 0; k < 16; ++k) parts[k] += from[i + k];
+        }
+      } else {
+        for (; i + 4 <= count; i += 4) {
+          for (int64_t k = 0; k < 4; ++k) parts[k] += from[(i + k) * step];
+        }
       }
       for (T part : parts) sum += part;
     }
