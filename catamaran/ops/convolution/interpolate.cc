@@ -198,14 +198,20 @@ std::unique_ptr<Prepared> Prepare(const KernelQuery& q) {
       made->low_f32[axis].push_back(static_cast<float>(1 - from.weight));
       made->high_f32[axis].push_back(static_cast<float>(from.weight));
     }
+    bool doubled = s.out[axis] == 2 * s.in[axis];
+    for (int64_t place = 0; place < s.out[axis] && doubled; ++place) {
+      doubled = made->low[axis][static_cast<size_t>(place)] == place / 2;
+    }
     made->f32[axis] = {s.in[axis],
                        s.out[axis],
+                       doubled,
                        made->low[axis].data(),
                        made->high[axis].data(),
                        made->low_f32[axis].data(),
                        made->high_f32[axis].data()};
     made->f64[axis] = {s.in[axis],
                        s.out[axis],
+                       doubled,
                        made->low[axis].data(),
                        made->high[axis].data(),
                        made->low_f64[axis].data(),

@@ -29,9 +29,8 @@ inline InterpolateSource InterpolateSourceOf(const InterpolateSizes& s, int64_t 
                                              int64_t place) {
   const int64_t last = s.in[axis] - 1;
   if (!s.linear) {
-    // Equal and doubled sizes go by whole elements; others in single precision, as is common, so
-    // that equal sizes give equal places everywhere.
-    // A scale that only rounds to those sizes has its own places.
+    // Equal and doubled sizes go by whole elements, unless a scale only rounds to them; others in
+    // single precision, as is common, so that equal sizes give equal places everywhere.
     if (s.out[axis] == s.in[axis] && s.step[axis] == 1) return {place, place, 0.0};
     if (s.out[axis] == 2 * s.in[axis] && s.step[axis] == 0.5) return {place / 2, place / 2, 0.0};
     const float at = static_cast<float>(place) * static_cast<float>(s.step[axis]);

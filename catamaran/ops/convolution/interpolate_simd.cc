@@ -82,7 +82,7 @@ void Nearest(const T* x, T* y, const InterpolateAxis<T>* axes, int64_t planes) {
         const T* from = x + row * width.in;
         if (row == before) {
           __builtin_memcpy(y, y - out, static_cast<std::size_t>(out) * sizeof(T));
-        } else if (out == 2 * width.in) {
+        } else if (width.doubled) {
           for (int64_t r = 0; r < width.in; ++r) y[2 * r] = y[2 * r + 1] = from[r];
         } else {
           for (int64_t r = 0; r < out; ++r) y[r] = from[low[r]];
@@ -131,7 +131,7 @@ void NearestGrad(const T* dy, T* dx, const InterpolateAxis<T>* axes, int64_t pla
     for (int64_t p = 0; p < depth.out; ++p) {
       for (int64_t q = 0; q < height.out; ++q, dy += width.out) {
         T* __restrict row = dx + (depth.low[p] * height.in + height.low[q]) * width.in;
-        if (width.out == 2 * width.in) {
+        if (width.doubled) {
           for (int64_t r = 0; r < width.in; ++r) row[r] += dy[2 * r] + dy[2 * r + 1];
         } else {
           for (int64_t r = 0; r < width.out; ++r) row[width.low[r]] += dy[r];

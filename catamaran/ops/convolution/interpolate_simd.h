@@ -12,6 +12,7 @@ namespace catamaran {
 template <class T>
 struct InterpolateAxis {
   int64_t in, out;
+  bool doubled;  // each element of x twice
   const int32_t* low;
   const int32_t* high;
   const T* low_weight;
