@@ -229,6 +229,7 @@ void Sgemm(bool, bool, int64_t, int64_t, int64_t, const float*, int64_t, const f
   Missing();
 }
 std::unique_ptr<Primitive> MakeMatmul(bool, bool, int64_t, int64_t, int64_t) { Missing(); }
+std::unique_ptr<Bf16Matmul> MakeBf16Matmul(bool, bool, int64_t, int64_t, int64_t) { Missing(); }
 
 }  // namespace catamaran::onednn
 
