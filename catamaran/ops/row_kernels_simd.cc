@@ -1,6 +1,5 @@
 #include "catamaran/ops/row_kernels_simd.h"
 
-#include <cmath>
 #include <cstdint>
 
 #include "catamaran/ops/float_math_simd.h"
@@ -75,47 +74,10 @@ void SoftmaxGrad(const float* y, const float* dy, float* dx, int64_t rows, int64
   }
 }
 
-struct Moments {
-  float mean, inverse;
-};
-inline Moments RowMoments(const float* x, int64_t width, double epsilon) {
-  const float count = static_cast<float>(width);
-  const float m = Sum(width, [x](int64_t i) { return x[i]; }) / count;
-  const float v = Sum(width, [x, m](int64_t i) { return (x[i] - m) * (x[i] - m); }) / count;
-  return {m, 1.0f / std::sqrt(v + static_cast<float>(epsilon))};
-}
-
-void LayerNorm(const float* x, const float* scale, const float* offset, float* y, int64_t rows,
-               int64_t width, double epsilon) {
-  for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
-    const Moments row = RowMoments(x, width, epsilon);
-    const float m = row.mean, inv = row.inverse;
-    for (int64_t i = 0; i < width; ++i) y[i] = (x[i] - m) * inv * scale[i] + offset[i];
-  }
-}
-
-void LayerNormGrad(const float* x, const float* scale, const float* dy, float* dx, float* mean,
-                   float* inverse, int64_t rows, int64_t width, double epsilon) {
-  const float count = static_cast<float>(width);
-  for (int64_t r = 0; r < rows; ++r, x += width, dy += width, dx += width) {
-    const Moments row = RowMoments(x, width, epsilon);
-    const float m = row.mean, inv = row.inverse;
-    const float sum = Sum(width, [=](int64_t i) { return dy[i] * scale[i]; }) / count;
-    const float dot =
-        Sum(width, [=](int64_t i) { return dy[i] * scale[i] * ((x[i] - m) * inv); }) / count;
-    for (int64_t i = 0; i < width; ++i) {
-      dx[i] = inv * (dy[i] * scale[i] - sum - (x[i] - m) * inv * dot);
-    }
-    mean[r] = m;
-    inverse[r] = inv;
-  }
-}
-
 }  // namespace
 
 const RowKernels& GetRowKernels() {
-  static constexpr RowKernels kernels = {Softmax,   LogSoftmax, SoftmaxGrad,
-                                         LogSumExp, LayerNorm,  LayerNormGrad};
+  static constexpr RowKernels kernels = {Softmax, LogSoftmax, SoftmaxGrad, LogSumExp};
   return kernels;
 }
 

@@ -17,12 +17,6 @@ struct RowKernels {
   void (*softmax_grad)(const float* y, const float* dy, float* dx, int64_t rows, int64_t width);
   // log(sum(exp(x))) of each row.
   void (*log_sum_exp)(const float* x, float* y, int64_t rows, int64_t width);
-  // (x - mean) / sqrt(variance + epsilon) * scale + offset.
-  void (*layer_norm)(const float* x, const float* scale, const float* offset, float* y,
-                     int64_t rows, int64_t width, double epsilon);
-  // Also leaves the mean and the inverse deviation of each row.
-  void (*layer_norm_grad)(const float* x, const float* scale, const float* dy, float* dx,
-                          float* mean, float* inverse, int64_t rows, int64_t width, double epsilon);
 };
 
 namespace plain {
