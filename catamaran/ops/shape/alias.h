@@ -27,7 +27,7 @@ void Reshape(const T* x, T* y, const ReshapeSizes& s) {
 
 namespace catamaran {
 
-inline KernelStatus RunAlias(KernelContext& context) {
+inline KernelStatus CopyUnlessShared(KernelContext& context) {
   const size_t bytes = context.in(0).tensor.num_bytes();
   if (bytes > 0 && context.in(0).tensor.data != context.out().tensor.data) {
     std::memcpy(context.out().tensor.data, context.in(0).tensor.data, bytes);
@@ -50,7 +50,7 @@ inline OpBuilder& AliasOp(OpBuilder& op) {
   return op.Group("shape")
       .Traits(traits)
       .Sizes("ReshapeSizes", [](const KernelQuery& q, Words& words) { words << q.in[0]->size(); })
-      .Reference("Reshape", RunAlias)
+      .Reference("Reshape", CopyUnlessShared)
       .TakesHalf()
       .Grad(GradOfAlias)
       .Cost([](const KernelQuery&) {
