@@ -123,13 +123,20 @@ int64_t ElementsOf(const Sample& sample) {
   return count;
 }
 
+bool HasEmptyInput(const Sample& sample) {
+  return std::any_of(sample.inputs.begin(), sample.inputs.end(), [](const Tensor& tensor) {
+    return tensor.num_elements() == 0 && tensor.shape() != Shape{0};  // which is one left out
+  });
+}
+
 // The first sample that is easily read, else the first that can be; null when there is none.
 const Sample* ExampleOf(const OpDef& def) {
   if (NeedsExecutor(def) || def.traits.keep) return nullptr;
   for (const int64_t most : {kFewElements, kMostElements}) {
     for (const Sample& sample : def.samples) {
       const int64_t count = ElementsOf(sample);
-      if (count <= most && (count > 0 || sample.inputs.empty())) return &sample;
+      if (HasEmptyInput(sample) || count > most) continue;
+      if (count > 0 || sample.inputs.empty()) return &sample;
     }
   }
   return nullptr;

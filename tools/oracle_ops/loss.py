@@ -275,3 +275,9 @@ def sampled_losses(c):
         return torch.logsumexp(x, 1) - x[:, 0]
     zero = torch.zeros((), dtype=x.dtype)
     return torch.logaddexp(-x[:, 0], zero) + torch.logaddexp(x[:, 1:], zero).sum(1)
+
+
+@oracle("info_nce")
+def info_nce(c):
+    products = c.a @ c.b.t() / c.temperature
+    return F.cross_entropy(products, torch.arange(len(products)), reduction="none")

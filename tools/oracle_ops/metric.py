@@ -238,3 +238,40 @@ def reciprocal_rank(c):
         found = np.nonzero(r[:k] > 0)[0]
         total, count = total + (w / (found[0] + 1) if len(found) else 0.0), count + w
     return added(c, total, count)
+
+
+def ngrams(words, n):
+    counts = {}
+    for i in range(len(words) - n + 1):
+        gram = tuple(words[i:i + n])
+        counts[gram] = counts.get(gram, 0) + 1
+    return counts
+
+
+@oracle("bleu", gradient=False)
+def bleu(c):
+    candidates = sequences(c, "candidate", "candidate_lengths")
+    references = sequences(c, "reference", "reference_lengths")
+    longest = (len(c.accumulator) - 2) // 2
+    sums = np.zeros(2 * longest + 2)
+    for candidate, reference in zip(candidates, references):
+        for n in range(1, longest + 1):
+            wanted = ngrams(reference, n)
+            found = ngrams(candidate, n)
+            sums[n - 1] += sum(min(k, wanted.get(g, 0)) for g, k in found.items())
+            sums[longest + n - 1] += sum(found.values())
+        sums[-2] += len(candidate)
+        sums[-1] += len(reference)
+    return added(c, *sums)
+
+
+@oracle("bleu_value", gradient=False)
+def bleu_value(c):
+    a = c.accumulator.numpy()
+    longest = (len(a) - 2) // 2
+    matches, runs, candidate, reference = a[:longest], a[longest:-2], a[-2], a[-1]
+    with np.errstate(all="ignore"):
+        if (runs == 0).any() or candidate == 0:
+            raise NotImplementedError
+        shares = np.prod(matches / runs) ** (1 / longest)
+        return torch.tensor(min(1.0, np.exp(1 - reference / candidate)) * shares)
