@@ -5,17 +5,28 @@
 #include <cstring>
 
 #include "catamaran/base/error.h"
+#include "catamaran/tensor/cast_isa.h"
 
 namespace catamaran {
 
 namespace {
 
-template <class To, class From>
-void CastLoop(const From* __restrict from, To* __restrict to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to[i] = CastElement<To>(from[i]);
-}
+CastType CodeOf(DType dtype) { return static_cast<CastType>(dtype); }
+
+static_assert(static_cast<int>(CastType::kF64) == static_cast<int>(DType::kF64) &&
+              static_cast<int>(CastType::kBF16) == static_cast<int>(DType::kBF16) &&
+              static_cast<int>(CastType::kI32) == static_cast<int>(DType::kI32) &&
+              static_cast<int>(CastType::kBool) == static_cast<int>(DType::kBool));
 
 }  // namespace
+
+CastFn FindCast([[maybe_unused]] Isa isa, DType from, DType to) {
+#if CATAMARAN_HAS_X86_ISAS
+  if (isa == Isa::kAvx512) return avx512::FindCast(CodeOf(from), CodeOf(to));
+  if (isa == Isa::kAvx2) return avx2::FindCast(CodeOf(from), CodeOf(to));
+#endif
+  return plain::FindCast(CodeOf(from), CodeOf(to));
+}
 
 void CastInto(const TensorView& from, const TensorView& to) {
   if (from.shape != to.shape) {
@@ -27,10 +38,9 @@ void CastInto(const TensorView& from, const TensorView& to) {
     }
     return;
   }
-  const int64_t count = from.num_elements();
-  DispatchAll(from.dtype, [&]<class From>(From) {
-    DispatchAll(to.dtype, [&]<class To>(To) { CastLoop(from.As<From>(), to.As<To>(), count); });
-  });
+  // All instruction sets give the same bits: which one runs is nobody's business.
+  static const Isa isa = DetectIsa();
+  FindCast(isa, from.dtype, to.dtype)(from.data, to.data, from.num_elements());
 }
 
 Tensor Cast(const Tensor& tensor, DType dtype) {
