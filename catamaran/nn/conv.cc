@@ -24,14 +24,12 @@ void BuildConv(BuildContext& c) {
       "x", Type::Tensor(DType::kF32, {Dim::Name("B"), in, Dim::Name("H"), Dim::Name("W")}));
   Emitter emit(c.program(), f, f.body());
   emit.SetLocation(c.at());
-  Var y = emit.Emit("conv2d", {emit.Wrap(x), emit.Read(w)},
+  const Var bias = b.empty() ? Var() : emit.Read(b);
+  Var y = emit.Emit("conv2d", {emit.Wrap(x), emit.Read(w), bias},
                     {{"stride", c.arg("stride")},
                      {"padding", c.arg("padding")},
                      {"dilation", c.arg("dilation")},
                      {"groups", c.arg("groups")}});
-  if (!b.empty()) {
-    y = y + emit.Emit("reshape", {emit.Read(b)}, {{"shape", Attr::Ints({out, 1, 1})}});
-  }
   Return(c, emit, y);
 }
 
