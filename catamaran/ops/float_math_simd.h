@@ -55,20 +55,25 @@ CATAMARAN_INLINE float ExpFloat(float x) {
   return p * scale1 * scale2;
 }
 
-// e^x for x <= 0, cheaper: 0 where the result is below the normal numbers.
-CATAMARAN_INLINE float ExpBelowZero(float x) {
-  const float shifted = x * 1.44269504f + 12582912.0f;
-  const float n = shifted - 12582912.0f;
-  float r = x - n * 0.693145752f;
+// e^x for x <= 0, cheaper: 0 where the result is below the normal numbers. F is float or a vector
+// of floats, Bits the same of uint32_t.
+template <class Bits, class F>
+CATAMARAN_INLINE F ExpBelowZero(F x) {
+  const F shifted = x * 1.44269504f + 12582912.0f;
+  const F n = shifted - 12582912.0f;
+  F r = x - n * 0.693145752f;
   r = r - n * 1.42860677e-6f;
-  float p = 0.001392692661f;
-  p = p * r + 0.008363773874f;
+  F p = 0.001392692661f * r + 0.008363773874f;
   p = p * r + 0.04166655011f;
   p = p * r + 0.1666657338f;
   p = p * r + 0.5f;
   p = p * (r * r) + r + 1.0f;
-  const float scale = FromBits((ToBits(shifted) - 0x4B400000u + 127u) << 23);
-  return x < -87.3f ? 0.0f : p * scale;
+  Bits bits;
+  __builtin_memcpy(&bits, &shifted, sizeof(bits));
+  bits = (bits - 0x4B400000u + 127u) << 23;
+  F scale;
+  __builtin_memcpy(&scale, &bits, sizeof(scale));
+  return x < -87.3f ? F{} : p * scale;
 }
 
 // 2^n (e^r - 1) + (2^n - 1): nothing is lost where x is small.

@@ -15,7 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -55,6 +55,16 @@ struct WholeVector {
   Vector<T> OrElse(Vector<T> v, T) const { return v; }
 };
 
+// The integer as wide as an element.
+template <size_t size>
+struct IndexOf {
+  using Type = int32_t;
+};
+template <>
+struct IndexOf<8> {
+  using Type = int64_t;
+};
+
 // The first `count` elements of a vector; 0 < count < kWidth<T>. The others read as zeros.
 template <class T>
 struct PartVector {
@@ -85,20 +95,42 @@ struct PartVector {
     }
   }
 #else
+#if defined(__AVX2__)
   Vector<T> operator()(const T* x) const {
-    T values[kWidth<T>] = {};
-    for (int64_t k = 0; k < count; ++k) values[k] = x[i + k];
-    Vector<T> v;
-    __builtin_memcpy(&v, values, sizeof(v));
+    if constexpr (sizeof(T) == 4) {
+      return (Vector<T>)_mm256_maskload_ps(x + i, (__m256i)Mask());
+    } else {
+      return (Vector<T>)_mm256_maskload_pd(x + i, (__m256i)Mask());
+    }
+  }
+  void Store(T* y, Vector<T> v) const {
+    if constexpr (sizeof(T) == 4) {
+      _mm256_maskstore_ps(y + i, (__m256i)Mask(), (__m256)v);
+    } else {
+      _mm256_maskstore_pd(y + i, (__m256i)Mask(), (__m256d)v);
+    }
+  }
+#else
+  Vector<T> operator()(const T* x) const {
+    Vector<T> v = {};
+    for (int64_t k = 0; k < kWidth<T>; ++k) v[k] = k < count ? x[i + k] : T(0);
     return v;
   }
   void Store(T* y, Vector<T> v) const {
-    for (int64_t k = 0; k < count; ++k) y[i + k] = v[k];
+    for (int64_t k = 0; k < kWidth<T>; ++k) {
+      if (k < count) y[i + k] = v[k];
+    }
   }
+#endif
   // The elements of v; `other` in the lanes that are not there.
-  Vector<T> OrElse(Vector<T> v, T other) const {
-    for (int64_t k = count; k < kWidth<T>; ++k) v[k] = other;
-    return v;
+  Vector<T> OrElse(Vector<T> v, T other) const { return Mask() ? v : Vector<T>{} + other; }
+
+ private:
+  auto Mask() const {
+    using Index = typename IndexOf<sizeof(T)>::Type;
+    Vector<Index> lane = {};
+    for (int k = 0; k < kWidth<T>; ++k) lane[k] = k;
+    return lane < static_cast<Index>(count);
   }
 #endif
 };
@@ -117,24 +149,41 @@ struct JoinBySum {
     return a + b;
   }
 };
+// Passes over NaN.
+struct JoinByMax {
+  template <class V>
+  static V Join(V a, V b) {
+    return b > a ? b : a;
+  }
+};
 
 // The lanes of one vector joined pairwise: the upper half with the lower, until one is left.
 template <class Op, class T, int kCount>
 struct Within {
   typedef T Whole __attribute__((vector_size(kCount * sizeof(T))));
-  static T Join(Whole v) {
-    using Half = Within<Op, T, kCount / 2>;
+  static auto JoinHalves(Whole v) {
     if constexpr (kCount == 16) {
-      return Half::Join(Op::Join(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7),
-                                 __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)));
+      return Op::Join(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7),
+                      __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
     } else if constexpr (kCount == 8) {
-      return Half::Join(Op::Join(__builtin_shufflevector(v, v, 0, 1, 2, 3),
-                                 __builtin_shufflevector(v, v, 4, 5, 6, 7)));
-    } else if constexpr (kCount == 4) {
-      return Half::Join(
-          Op::Join(__builtin_shufflevector(v, v, 0, 1), __builtin_shufflevector(v, v, 2, 3)));
+      return Op::Join(__builtin_shufflevector(v, v, 0, 1, 2, 3),
+                      __builtin_shufflevector(v, v, 4, 5, 6, 7));
     } else {
+      return Op::Join(__builtin_shufflevector(v, v, 0, 1), __builtin_shufflevector(v, v, 2, 3));
+    }
+  }
+  static T Join(Whole v) {
+    if constexpr (kCount == 2) {
       return Op::Join(v[0], v[1]);
+    } else {
+      return Within<Op, T, kCount / 2>::Join(JoinHalves(v));
+    }
+  }
+  static auto JoinToFour(Whole v) {
+    if constexpr (kCount == 4) {
+      return v;
+    } else {
+      return Within<Op, T, kCount / 2>::JoinToFour(JoinHalves(v));
     }
   }
 };
@@ -155,16 +204,28 @@ struct Unit {
   }
   template <class Op>
   T JoinAll() {
+    JoinVectors<Op>();
+    return Within<Op, T, static_cast<int>(kWidth<T>)>::Join(v[0]);
+  }
+  // JoinAll as far as four lanes.
+  template <class Op>
+  auto JoinToFour() {
+    JoinVectors<Op>();
+    return Within<Op, T, static_cast<int>(kWidth<T>)>::JoinToFour(v[0]);
+  }
+
+ private:
+  template <class Op>
+  void JoinVectors() {
     for (int half = kUnitVectors / 2; half > 0; half /= 2) {
       for (int k = 0; k < half; ++k) v[k] = Op::Join(v[k], v[k + half]);
     }
-    return Within<Op, T, static_cast<int>(kWidth<T>)>::Join(v[0]);
   }
 };
 
-// Joins term(e) over elements [0, n), beginning with `nothing`, which changes nothing.
+// The lanes of Reduce before they are joined.
 template <class Op, class T, class F>
-inline T Reduce(int64_t n, T nothing, F term) {
+inline Unit<T> ReduceToUnit(int64_t n, T nothing, F term) {
   Unit<T> a = Unit<T>::Of(nothing);
   const auto join = [&term](Unit<T>& unit, int64_t i) {
     for (int k = 0; k < kUnitVectors; ++k) {
@@ -194,7 +255,36 @@ inline T Reduce(int64_t n, T nothing, F term) {
       a.v[k] = Op::Join(a.v[k], e.OrElse(term(e), nothing));
     }
   }
-  return a.template JoinAll<Op>();
+  return a;
+}
+
+// Joins term(e) over elements [0, n), beginning with `nothing`, which changes nothing.
+template <class Op, class T, class F>
+inline T Reduce(int64_t n, T nothing, F term) {
+  return ReduceToUnit<Op, T>(n, nothing, term).template JoinAll<Op>();
+}
+
+// y[r] = units[r].JoinAll() for r < rows, with the last steps of four rows in one vector.
+template <class Op, class T>
+inline void JoinEach(Unit<T>* units, int64_t rows, T* y) {
+  int64_t r = 0;
+  if constexpr (sizeof(T) == 4) {
+    typedef T Four __attribute__((vector_size(16)));
+    for (; r + 4 <= rows; r += 4) {
+      Four row[4];
+      for (int k = 0; k < 4; ++k) row[k] = units[r + k].template JoinToFour<Op>();
+      Four pairs[2];
+      for (int k = 0; k < 2; ++k) {
+        const Four a = row[2 * k], b = row[2 * k + 1];
+        pairs[k] = Op::Join(__builtin_shufflevector(a, b, 0, 1, 4, 5),
+                            __builtin_shufflevector(a, b, 2, 3, 6, 7));
+      }
+      const Four joined = Op::Join(__builtin_shufflevector(pairs[0], pairs[1], 0, 2, 4, 6),
+                                   __builtin_shufflevector(pairs[0], pairs[1], 1, 3, 5, 7));
+      __builtin_memcpy(y + r, &joined, sizeof(joined));
+    }
+  }
+  for (; r < rows; ++r) y[r] = units[r].template JoinAll<Op>();
 }
 
 // The sum of term(e) over elements [0, n).

@@ -69,6 +69,8 @@ void DefineLogSoftmax(OpSet& ops) {
       .Reference("LogSoftmax", RunReference)
       .AddSample({.inputs = {Floats({2, 3}, {0, 1, 2, 3, 3, 3})}})
       .AddSample({.inputs = {Uniform({2, 2, 19}, -30, 30)}})
+      .AddSample({.inputs = {Uniform({37, 21}, -3, 3)}})
+      .AddSample({.inputs = {Uniform({2, 600}, -3, 3)}, .check_gradient = false})
       .AddSample({.inputs = {Uniform({2, 5, 3}, -3, 3)}, .attrs = {{"axis", 1}}})
       .AddSample({.inputs = {Uniform({5, 70}, -3, 3)}, .attrs = {{"axis", 0}}})
       .AddSample({.inputs = {Floats({1, 3}, {1e4, -1e4, 0})}, .check_gradient = false})

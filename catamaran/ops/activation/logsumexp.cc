@@ -183,6 +183,7 @@ void DefineLogsumexp(OpSet& ops) {
       .AddSample({.inputs = {Uniform({4, 3}, -3, 3)}})
       .AddSample({.inputs = {Uniform({}, -3, 3)}})
       .AddSample({.inputs = {Uniform({4, 35}, -3, 3)}, .attrs = {over({-1}), {"keepdims", true}}})
+      .AddSample({.inputs = {Uniform({37, 21}, -3, 3)}, .attrs = {over({1})}})
       .AddSample({.inputs = {Uniform({4, 70}, -3, 3)}, .attrs = {over({0})}})
       .AddSample({.inputs = {Uniform({2, 3, 4}, -3, 3)}, .attrs = {over({0, 2})}})
       .AddSample({.inputs = {Uniform({2, 3, 4}, -3, 3)}, .attrs = {over({1, 0})}})

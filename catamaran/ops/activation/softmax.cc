@@ -108,6 +108,8 @@ void DefineSoftmax(OpSet& ops) {
       .Reference("Softmax", SoftmaxReference)
       .AddSample({.inputs = {Floats({2, 3}, {0, 1, 2, 3, 3, 3})}})
       .AddSample({.inputs = {Uniform({2, 2, 19}, -30, 30)}})
+      .AddSample({.inputs = {Uniform({37, 21}, -3, 3)}})
+      .AddSample({.inputs = {Uniform({2, 600}, -3, 3)}, .check_gradient = false})
       .AddSample({.inputs = {Uniform({2, 5, 3}, -3, 3)}, .attrs = {{"axis", 1}}})
       .AddSample({.inputs = {Uniform({5, 70}, -3, 3)}, .attrs = {{"axis", 0}}})
       .AddSample({.inputs = {Uniform({3, 2, 2, 35}, -3, 3)}, .attrs = {{"axis", -3}}})
@@ -153,6 +155,7 @@ void DefineSoftmaxGrad(OpSet& ops) {
       .Reference("SoftmaxGrad", GradReference)
       .AddSample({.inputs = {Floats({2, 2}, {0.5, 0.5, 0.25, 0.75}), Floats({2, 2}, {1, 0, 1, 2})}})
       .AddSample({.inputs = {Uniform({2, 35}, 0, 1), Uniform({2, 35}, -1, 1, 2)}})
+      .AddSample({.inputs = {Uniform({37, 21}, 0, 1), Uniform({37, 21}, -1, 1, 2)}})
       .AddSample({.inputs = {Uniform({2, 4, 35}, 0, 1), Uniform({2, 4, 35}, -1, 1, 2)},
                   .attrs = {{"axis", 1}}})
       .AddSample({.inputs = {Empty({0, 3}), Empty({0, 3})}});

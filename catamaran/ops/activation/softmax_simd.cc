@@ -4,81 +4,29 @@
 #include <cstdint>
 
 #include "catamaran/ops/float_math_simd.h"
+#include "catamaran/ops/lanes_simd.h"
 
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
 // Of differences to the largest, which are never above 0.
-CATAMARAN_INLINE float ExpOf(float x) { return ExpBelowZero(x); }
+CATAMARAN_INLINE float ExpOf(float x) { return ExpBelowZero<uint32_t>(x); }
 CATAMARAN_INLINE double ExpOf(double x) { return ExpDouble(x); }
+CATAMARAN_INLINE Vector<float> ExpOf(Vector<float> x) { return ExpBelowZero<Vector<uint32_t>>(x); }
+CATAMARAN_INLINE Vector<double> ExpOf(Vector<double> x) {
+  double lanes[kWidth<double>];
+  __builtin_memcpy(lanes, &x, sizeof(x));
+  for (double& lane : lanes) lane = ExpDouble(lane);
+  __builtin_memcpy(&x, lanes, sizeof(x));
+  return x;
+}
 CATAMARAN_INLINE float LogOf(float x) { return LogFloat(x); }
 CATAMARAN_INLINE double LogOf(double x) { return LogDouble(x); }
 template <class T>
 inline bool Finite(T x) {
   return x - x == 0;
 }
-
-// ---- Neighbouring elements.
-
-constexpr int64_t kLanes = 16;
-
-template <class T>
-inline T AddLanes(T* lanes) {
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
-}
-
-// The sum of term(i) for i < n. Element i goes into lane i % 16.
-template <class T, class F>
-inline T Sum(int64_t n, F term) {
-  T lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] += term(i + k);
-  }
-  for (int64_t k = 0; i + k < n; ++k) lanes[k] += term(i + k);
-  return AddLanes(lanes);
-}
-
-// Does not see NaN: that comes out of the sum.
-template <class T>
-inline T RowMax(const T* x, int64_t n) {
-  T lanes[kLanes];
-  for (T& lane : lanes) lane = -static_cast<T>(__builtin_inf());
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
-  }
-  for (int64_t k = 0; i + k < n; ++k) lanes[k] = x[i + k] > lanes[k] ? x[i + k] : lanes[k];
-  T max = lanes[0];
-  for (T lane : lanes) max = lane > max ? lane : max;
-  return max;
-}
-
-template <class T>
-void SoftmaxRow(const T* x, T* y, int64_t n) {
-  const T max = RowMax(x, n);
-  T lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    T part[kLanes];
-    for (int64_t k = 0; k < kLanes; ++k) part[k] = ExpOf(x[i + k] - max);
-    for (int64_t k = 0; k < kLanes; ++k) {
-      y[i + k] = part[k];
-      lanes[k] += part[k];
-    }
-  }
-  for (int64_t k = 0; i + k < n; ++k) {
-    y[i + k] = ExpOf(x[i + k] - max);
-    lanes[k] += y[i + k];
-  }
-  const T scale = T(1) / AddLanes(lanes);
-  for (i = 0; i < n; ++i) y[i] *= scale;
-}
-
-// Where the largest is infinite it is the result, unless there is NaN.
+// Where the largest is infinite it is the logarithm of the sum, unless there is NaN.
 template <class T>
 inline T NanOr(T max, const T* x, int64_t n, int64_t step) {
   for (int64_t i = 0; i < n; ++i) {
@@ -87,24 +35,93 @@ inline T NanOr(T max, const T* x, int64_t n, int64_t step) {
   return max;
 }
 
+// ---- Neighbouring elements: rows. Some short rows are done together, since what is done once a
+// row (joining lanes, logarithms, divisions) takes as long as the row, and is vector code this way.
+
+constexpr int64_t kRows = 16;
+
+// Calls body(row, count) for pieces of the rows begin … end - 1; count <= kRows.
+template <class F>
+inline void ForRows(int64_t width, int64_t begin, int64_t end, F body) {
+  const int64_t step = width <= 512 ? kRows : 1;
+  for (; begin + step <= end; begin += step) body(begin, step);
+  if (begin < end) body(begin, end - begin);
+}
+
+// y[r] = term(r, e) joined over row r, beginning with `nothing`.
+template <class Op, class T, class F>
+inline void ReduceRows(int64_t rows, int64_t width, T nothing, T* y, F term) {
+  Unit<T> units[kRows];
+  for (int64_t r = 0; r < rows; ++r) {
+    units[r] = ReduceToUnit<Op, T>(width, nothing, [&term, r](auto e) { return term(r, e); });
+  }
+  JoinEach<Op>(units, rows, y);
+}
+
+// Does not see NaN: that comes out of the sum.
 template <class T>
-inline T LogSumExpRow(const T* x, int64_t n) {
-  const T max = RowMax(x, n);
-  const T sum = Sum<T>(n, [x, max](int64_t i) { return ExpOf(x[i] - max); });
-  return Finite(max) ? max + LogOf(sum) : NanOr(max, x, n, 1);
+inline void RowMax(const T* x, int64_t rows, int64_t width, T* max) {
+  ReduceRows<JoinByMax>(rows, width, -static_cast<T>(__builtin_inf()), max,
+                        [=](int64_t r, auto e) { return e(x + r * width); });
+}
+template <class T>
+inline void RowSums(const T* x, int64_t rows, int64_t width, const T* max, T* sum) {
+  ReduceRows<JoinBySum>(rows, width, T(0), sum,
+                        [=](int64_t r, auto e) { return ExpOf(e(x + r * width) - max[r]); });
 }
 
 template <class T>
-void LogSoftmaxRow(const T* x, T* y, int64_t n) {
-  const T max = RowMax(x, n);
-  const T total = LogOf(Sum<T>(n, [x, max](int64_t i) { return ExpOf(x[i] - max); }));
-  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - max) - total;
+void SoftmaxRows(const T* x, T* y, int64_t rows, int64_t width) {
+  T max[kRows], sum[kRows] = {};
+  RowMax(x, rows, width, max);
+  ReduceRows<JoinBySum>(rows, width, T(0), sum, [=](int64_t r, auto e) {
+    const Vector<T> exp = ExpOf(e(x + r * width) - max[r]);
+    e.Store(y + r * width, exp);
+    return exp;
+  });
+  for (T& s : sum) s = T(1) / s;
+  for (int64_t r = 0; r < rows; ++r) {
+    T* to = y + r * width;
+    ForEach<T>(width, [to, scale = sum[r]](auto e) { e.Store(to, e(to) * scale); });
+  }
 }
 
 template <class T>
-void SoftmaxGradRow(const T* y, const T* dy, T* dx, int64_t n) {
-  const T dot = Sum<T>(n, [y, dy](int64_t i) { return y[i] * dy[i]; });
-  for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
+void LogSoftmaxRows(const T* x, T* y, int64_t rows, int64_t width) {
+  T max[kRows], sum[kRows] = {};
+  RowMax(x, rows, width, max);
+  RowSums(x, rows, width, max, sum);
+  for (T& s : sum) s = LogOf(s);
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* from = x + r * width;
+    T* to = y + r * width;
+    ForEach<T>(width, [from, to, shift = max[r], total = sum[r]](auto e) {
+      e.Store(to, (e(from) - shift) - total);
+    });
+  }
+}
+
+template <class T>
+void SoftmaxGradRows(const T* y, const T* dy, T* dx, int64_t rows, int64_t width) {
+  T dots[kRows];
+  ReduceRows<JoinBySum>(rows, width, T(0), dots,
+                        [=](int64_t r, auto e) { return e(y + r * width) * e(dy + r * width); });
+  for (int64_t r = 0; r < rows; ++r) {
+    const T *a = y + r * width, *b = dy + r * width;
+    T* to = dx + r * width;
+    ForEach<T>(width, [a, b, to, dot = dots[r]](auto e) { e.Store(to, e(a) * (e(b) - dot)); });
+  }
+}
+
+template <class T>
+void LogSumExpRows(const T* x, T* y, int64_t rows, int64_t width) {
+  T max[kRows], sum[kRows] = {};
+  RowMax(x, rows, width, max);
+  RowSums(x, rows, width, max, sum);
+  for (T& s : sum) s = LogOf(s);
+  for (int64_t r = 0; r < rows; ++r) {
+    y[r] = Finite(max[r]) ? max[r] + sum[r] : NanOr(max[r], x + r * width, width, 1);
+  }
 }
 
 // ---- Elements apart: some columns side by side.
@@ -143,7 +160,9 @@ inline void ColumnSums(const T* x, int64_t width, int64_t inner, int64_t columns
 template <class T>
 void Softmax(const T* x, T* y, int64_t width, int64_t inner, int64_t begin, int64_t end) {
   if (inner == 1) {
-    for (int64_t r = begin; r < end; ++r) SoftmaxRow(x + r * width, y + r * width, width);
+    ForRows(width, begin, end, [=](int64_t r, int64_t rows) {
+      SoftmaxRows(x + r * width, y + r * width, rows, width);
+    });
     return;
   }
   ForStretches(width, inner, begin, end, [&](int64_t at, int64_t, int64_t columns) {
@@ -169,7 +188,9 @@ void Softmax(const T* x, T* y, int64_t width, int64_t inner, int64_t begin, int6
 template <class T>
 void LogSoftmax(const T* x, T* y, int64_t width, int64_t inner, int64_t begin, int64_t end) {
   if (inner == 1) {
-    for (int64_t r = begin; r < end; ++r) LogSoftmaxRow(x + r * width, y + r * width, width);
+    ForRows(width, begin, end, [=](int64_t r, int64_t rows) {
+      LogSoftmaxRows(x + r * width, y + r * width, rows, width);
+    });
     return;
   }
   ForStretches(width, inner, begin, end, [&](int64_t at, int64_t, int64_t columns) {
@@ -190,9 +211,9 @@ template <class T>
 void SoftmaxGrad(const T* y, const T* dy, T* dx, int64_t width, int64_t inner, int64_t begin,
                  int64_t end) {
   if (inner == 1) {
-    for (int64_t r = begin; r < end; ++r) {
-      SoftmaxGradRow(y + r * width, dy + r * width, dx + r * width, width);
-    }
+    ForRows(width, begin, end, [=](int64_t r, int64_t rows) {
+      SoftmaxGradRows(y + r * width, dy + r * width, dx + r * width, rows, width);
+    });
     return;
   }
   ForStretches(width, inner, begin, end, [&](int64_t at, int64_t, int64_t columns) {
@@ -215,7 +236,8 @@ void SoftmaxGrad(const T* y, const T* dy, T* dx, int64_t width, int64_t inner, i
 template <class T>
 void LogSumExp(const T* x, T* y, int64_t width, int64_t inner, int64_t begin, int64_t end) {
   if (inner == 1) {
-    for (int64_t r = begin; r < end; ++r) y[r] = LogSumExpRow(x + r * width, width);
+    ForRows(width, begin, end,
+            [=](int64_t r, int64_t rows) { LogSumExpRows(x + r * width, y + r, rows, width); });
     return;
   }
   ForStretches(width, inner, begin, end, [&](int64_t at, int64_t first, int64_t columns) {

@@ -10,8 +10,8 @@
 namespace catamaran {
 
 // Each works on the columns begin … end - 1 of a tensor [outer, width, inner], counted over outer
-// and inner; a column is the `width` elements `inner` apart. Sums of neighbours (inner = 1) are
-// kept in 16 lanes that are added up in one fixed order: the same bits for every instruction set.
+// and inner; a column is the `width` elements `inner` apart. Sums of neighbours (inner = 1) have
+// the order of ops/lanes_simd.h: the same bits for every instruction set.
 template <class T>
 struct SoftmaxKernels {
   void (*softmax)(const T* x, T* y, int64_t width, int64_t inner, int64_t begin, int64_t end);
