@@ -151,9 +151,24 @@ CATAMARAN_INLINE float TanhFloat(float x) {
   return a < 0.625f ? small : large;
 }
 
+// e^x / (1 + e^x). As ExpFloat, but the result is 1 long before e^x is large, so 2^n can be made in
+// one piece, 2^24 too large, and denormals still come out.
 CATAMARAN_INLINE float SigmoidFloat(float x) {
-  const float e = ExpFloat(-__builtin_fabsf(x));
-  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+  float c = x > 30.0f ? 30.0f : x;
+  c = c < -104.0f ? -104.0f : c;
+  const float shifted = c * 1.44269504f + 12582912.0f;
+  const float n = shifted - 12582912.0f;
+  float r = c - n * 0.693145752f;
+  r = r - n * 1.42860677e-6f;
+  float p = 0.001392692661f;
+  p = p * r + 0.008363773874f;
+  p = p * r + 0.04166655011f;
+  p = p * r + 0.1666657338f;
+  p = p * r + 0.5f;
+  p = p * (r * r) + r + 1.0f;
+  const float scale = FromBits((ToBits(shifted) - 0x4B400000u + 127u + 24u) << 23);
+  const float e = p * scale * 5.96046448e-8f;  // 2^-24
+  return e / (1.0f + e);
 }
 
 // Below 1 an odd polynomial; above, 1 - e^-q(x) with q = -log(erfc) as a polynomial.
@@ -182,29 +197,30 @@ CATAMARAN_INLINE float ErfFloat(float x) {
   return a < 1.0f || x != x ? small : large;
 }
 
-// An odd function x P(x^2) / Q(x^2) up to 4, beyond which the result is 1. No coefficient is
-// negative, so that nothing cancels. Cheaper than ErfFloat, and within 6 units: enough for gelu,
-// where 1 + erf rounds away as much.
-CATAMARAN_INLINE float ErfNear(float x) {
-  float t = x > 4.0f ? 4.0f : x;
-  t = t < -4.0f ? -4.0f : t;
-  const float u = t * t;
-  float p = 6.79127703e-6f;
-  p = p * u + 0.000411276358f;
-  p = p * u + 0.00422651303f;
-  p = p * u + 0.0557495911f;
-  p = p * u + 0.192879472f;
-  p = p * u + 1.12837917f;
-  float q = 2.60481244e-7f;
-  q = q * u + 7.25632634e-5f;
-  q = q * u + 0.00142120987f;
-  q = q * u + 0.0162951804f;
-  q = q * u + 0.117495612f;
-  q = q * u + 0.504268415f;
+// (1 + erf(x / sqrt 2)) / 2, the share of a normal distribution below x. erf is an odd function
+// x P(x^2) / Q(x^2) as far as it differs from 1. No coefficient is negative, so that nothing
+// cancels. The error is a few units of the result near 1 and of its distance to 1/2 below: enough
+// for gelu, where 1 + erf rounds away as much.
+CATAMARAN_INLINE float NormalShare(float x) {
+  const float square = x * x;
+  const float u = square > 32.0f ? 32.0f : square;
+  float p = 7.50337194e-08f;
+  p = p * u + 9.08800943e-06f;
+  p = p * u + 0.000186787252f;
+  p = p * u + 0.00492761424f;
+  p = p * u + 0.0340965957f;
+  p = p * u + 0.398942281f;
+  float q = 4.07001944e-09f;
+  q = q * u + 2.26760198e-06f;
+  q = q * u + 8.88256169e-05f;
+  q = q * u + 0.00203689755f;
+  q = q * u + 0.029373903f;
+  q = q * u + 0.252134207f;
   q = q * u + 1.0f;
-  float y = t * p / q;
-  y = y > 1.0f ? 1.0f : y;
-  return y < -1.0f ? -1.0f : y;
+  float y = x * p / q;
+  y = y > 0.5f ? 0.5f : y;
+  y = y < -0.5f ? -0.5f : y;
+  return 0.5f + y;
 }
 
 // sin(x + shift pi / 2) up to kDoubleAngle. The angle is reduced in double, where nothing cancels.

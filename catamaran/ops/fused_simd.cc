@@ -9,9 +9,7 @@ namespace catamaran::CATAMARAN_ISA {
 namespace {
 
 struct Gelu {
-  CATAMARAN_INLINE static float Do(float x) {
-    return 0.5f * x * (1.0f + ErfNear(x * 0.707106781f));
-  }
+  CATAMARAN_INLINE static float Do(float x) { return x * NormalShare(x); }
 };
 struct GeluTanh {
   CATAMARAN_INLINE static float Do(float x) {
