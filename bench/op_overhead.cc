@@ -15,7 +15,7 @@
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/parser.h"
 #include "catamaran/nn/standard.h"
-#include "catamaran/ops/row_kernels.h"
+#include "catamaran/ops/activation/along_axis.h"
 
 namespace catamaran::bench {
 namespace {
@@ -61,12 +61,14 @@ class Chain final : public Case {
 class KernelAlone final : public Case {
  public:
   Measurement Run() override {
-    const RowKernels& kernels = FindRowKernels(DetectIsa());
+    SoftmaxKernels<float> kernels;
+    SoftmaxKernels<double> unused;
+    FindSoftmaxKernels(DetectIsa(), &kernels, &unused);
     const std::vector<float> start = Uniform(1, 16);
     alignas(64) float x[2][16];
     std::copy(start.begin(), start.end(), x[0]);
     const double seconds = Timed(kRepeats, [&] {
-      for (int i = 0; i < kOps; ++i) kernels.softmax(x[i % 2], x[(i + 1) % 2], 1, 16);
+      for (int i = 0; i < kOps; ++i) kernels.softmax(x[i % 2], x[(i + 1) % 2], 16, 1, 0, 1);
     });
     return {seconds / kOps, {}};
   }

@@ -135,6 +135,16 @@ struct PartVector {
 #endif
 };
 
+// f of each lane, for functions of one number that the compiler makes vector code of.
+template <class T, class F>
+[[gnu::always_inline]] inline Vector<T> ForLanes(Vector<T> v, F f) {
+  T lanes[kWidth<T>];
+  __builtin_memcpy(lanes, &v, sizeof(v));
+  for (T& lane : lanes) lane = f(lane);
+  __builtin_memcpy(&v, lanes, sizeof(v));
+  return v;
+}
+
 // Calls body(e) for elements [0, n).
 template <class T, class F>
 inline void ForEach(int64_t n, F body) {

@@ -76,6 +76,9 @@ inline Var SumAlongAxis(GradContext& c, Var x) {
                        {{"axes", Attr::Ints({c.attr("axis").AsInt()})}, {"keepdims", true}});
 }
 
+// The code built for `isa`, or for the nearest below it that was built.
+void FindSoftmaxKernels(Isa isa, SoftmaxKernels<float>* f32, SoftmaxKernels<double>* f64);
+
 struct PreparedAlongAxis final : Prepared {
   SoftmaxKernels<float> f32;
   SoftmaxKernels<double> f64;

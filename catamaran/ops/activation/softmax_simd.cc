@@ -14,11 +14,7 @@ CATAMARAN_INLINE float ExpOf(float x) { return ExpBelowZero<uint32_t>(x); }
 CATAMARAN_INLINE double ExpOf(double x) { return ExpDouble(x); }
 CATAMARAN_INLINE Vector<float> ExpOf(Vector<float> x) { return ExpBelowZero<Vector<uint32_t>>(x); }
 CATAMARAN_INLINE Vector<double> ExpOf(Vector<double> x) {
-  double lanes[kWidth<double>];
-  __builtin_memcpy(lanes, &x, sizeof(x));
-  for (double& lane : lanes) lane = ExpDouble(lane);
-  __builtin_memcpy(&x, lanes, sizeof(x));
-  return x;
+  return ForLanes<double>(x, [](double lane) { return ExpDouble(lane); });
 }
 CATAMARAN_INLINE float LogOf(float x) { return LogFloat(x); }
 CATAMARAN_INLINE double LogOf(double x) { return LogDouble(x); }

@@ -1,7 +1,7 @@
 // ops/loss/cross_entropy_simd.h
 //
-// Vector code for the rows of cross entropies: plain data and pointers only. Sums are kept in 16
-// lanes that are added up in one fixed order.
+// Vector code for the rows of cross entropies: plain data and pointers only. Sums have the order of
+// ops/lanes_simd.h.
 
 #pragma once
 
