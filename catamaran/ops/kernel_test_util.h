@@ -50,7 +50,7 @@ class KernelBench final : public RunServices {
  public:
   KernelBench() : program_("test", TestOps()) {
     auto owned = std::make_unique<Function>();
-    owned->name = "f";
+    owned->name = std::string("f");  // GCC 12 warns of the text alone where this is inlined
     owned->typed = true;
     function_ = program_.items.Add(std::move(owned));
     emit_ = std::make_unique<Emitter>(program_, *function_, function_->body());

@@ -5,78 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
-#include "catamaran/ops/kernel_support.h"
 #include "catamaran/ops/shape/move.h"
-
-// reference-begin
-namespace catamaran::reference {
-
-struct PadSizes {
-  int64_t rank;
-  int64_t mode;       // 0 constant, 1 reflect, 2 edge, 3 wrap
-  int64_t dims[8];    // without the border
-  int64_t before[8];  // of each axis
-  int64_t after[8];
-  double value;  // of a constant border
-};
-
-// The entry that stands at place i, counted from the first one behind the border, of an axis of n;
-// -1 for the constant.
-inline int64_t PadSource(int64_t i, int64_t n, int64_t mode) {
-  if (i >= 0 && i < n) return i;
-  if (mode == 0) return -1;
-  if (mode == 2) return i < 0 ? 0 : n - 1;
-  const int64_t period = mode == 3 ? n : n > 1 ? 2 * (n - 1) : 1;
-  const int64_t at = (i % period + period) % period;
-  return at < n ? at : period - at;
-}
-
-// The element of the inner tensor that stands at element i of the padded one, or -1.
-inline int64_t PadPosition(int64_t i, const PadSizes& s) {
-  int64_t at = 0, stride = 1;
-  bool inside = true;
-  for (int64_t a = s.rank - 1; a >= 0; --a) {
-    const int64_t whole = s.dims[a] + s.before[a] + s.after[a];
-    const int64_t from = PadSource(i % whole - s.before[a], s.dims[a], s.mode);
-    inside = inside && from >= 0;
-    at += from * stride;
-    stride *= s.dims[a];
-    i /= whole;
-  }
-  return inside ? at : -1;
-}
-
-inline int64_t PaddedCount(const PadSizes& s) {
-  int64_t count = 1;
-  for (int64_t a = 0; a < s.rank; ++a) count *= s.dims[a] + s.before[a] + s.after[a];
-  return count;
-}
-
-template <class T>
-void Pad(const T* x, T* y, const PadSizes& s) {
-  const int64_t count = PaddedCount(s);
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t at = PadPosition(i, s);
-    y[i] = at < 0 ? static_cast<T>(s.value) : x[at];
-  }
-}
-
-template <class T, class L>
-void PadGrad(const T* g, const L*, T* dx, const PadSizes& s) {
-  int64_t inner = 1;
-  for (int64_t a = 0; a < s.rank; ++a) inner *= s.dims[a];
-  for (int64_t i = 0; i < inner; ++i) dx[i] = T(0);
-  const int64_t count = PaddedCount(s);
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t at = PadPosition(i, s);
-    if (at >= 0) dx[at] += g[i];
-  }
-}
-
-}  // namespace catamaran::reference
-// reference-end
+#include "catamaran/ops/shape/pad_rows.h"
 
 namespace catamaran {
 namespace {
@@ -183,58 +113,6 @@ KernelStatus RunPad(KernelContext& c) {
   return KernelStatus::kDone;
 }
 
-// Row by row of the last axis that has a border; what lies behind it is one block.
-template <class T>
-void PadRows(const T* x, T* y, const PadSizes& s, ThreadPool* pool) {
-  int64_t last = s.rank - 1, block = 1;
-  while (last > 0 && s.before[last] + s.after[last] == 0) block *= s.dims[last--];
-  if (s.rank == 0) {
-    *y = *x;
-    return;
-  }
-  const int64_t n = s.dims[last], before = s.before[last], after = s.after[last];
-  int64_t rows = 1;
-  for (int64_t a = 0; a < last; ++a) rows *= s.dims[a] + s.before[a] + s.after[a];
-  const int64_t row = (n + before + after) * block;
-  const auto value = static_cast<T>(s.value);
-  const auto entry = [&](const T* from, T* to, int64_t i) {
-    const int64_t at = reference::PadSource(i, n, s.mode);
-    if (block == 1) {
-      *to = from[at];
-    } else {
-      std::copy_n(from + at * block, block, to);
-    }
-  };
-  // Rows of the axis before stand next to each other; only their own place changes.
-  const int64_t near = last > 0 ? s.dims[last - 1] : 1;
-  const int64_t near_before = last > 0 ? s.before[last - 1] : 0;
-  const int64_t group = last > 0 ? near + near_before + s.after[last - 1] : 1;
-  PadSizes groups = s;
-  groups.rank = std::max<int64_t>(0, last - 1);
-  Split(pool, rows, row, [&](int64_t begin, int64_t end) {
-    int64_t base = -1;
-    for (int64_t r = begin; r < end; ++r) {
-      T* to = y + r * row;
-      const int64_t within = r % group;
-      if (r == begin || within == 0) base = reference::PadPosition(r / group, groups);
-      const int64_t own = reference::PadSource(within - near_before, near, s.mode);
-      if (base < 0 || own < 0) {
-        std::fill_n(to, row, value);
-        continue;
-      }
-      const T* from = x + (base * near + own) * n * block;
-      if (s.mode == 0) {
-        std::fill_n(to, before * block, value);
-        std::fill_n(to + (before + n) * block, after * block, value);
-      } else {
-        for (int64_t i = 0; i < before; ++i) entry(from, to + i * block, i - before);
-        for (int64_t i = 0; i < after; ++i) entry(from, to + (before + n + i) * block, n + i);
-      }
-      std::copy_n(from, n * block, to + before * block);
-    }
-  });
-}
-
 KernelStatus RunPadRows(KernelContext& c) {
   const PadSizes s = SizesNow(c, c.in(0).shape());
   if (c.out().size() == 0) return KernelStatus::kDone;
@@ -249,31 +127,6 @@ KernelStatus RunPadGrad(KernelContext& c) {
     reference::PadGrad(c.in(0).data<const T>(), c.in(0).data<const T>(), c.out().data<T>(), s);
   });
   return KernelStatus::kDone;
-}
-
-// Row by row of the last axis; the middle of each row in one go.
-template <class T>
-void FoldRows(const T* g, T* dx, const PadSizes& s) {
-  const int64_t last = s.rank - 1;
-  const int64_t n = s.dims[last], before = s.before[last];
-  const int64_t row = n + before + s.after[last];
-  PadSizes outer = s;  // of rows
-  outer.rank = last;
-  const int64_t rows = reference::PaddedCount(outer);
-  for (int64_t r = 0; r < rows; ++r, g += row) {
-    const int64_t at = reference::PadPosition(r, outer);
-    if (at < 0) continue;
-    T* __restrict to = dx + at * n;
-    for (int64_t i = 0; i < row; ++i) {
-      if (i == before && n > 0) {
-        for (int64_t k = 0; k < n; ++k) to[k] += g[before + k];
-        i += n - 1;
-        continue;
-      }
-      const int64_t from = reference::PadSource(i - before, n, s.mode);
-      if (from >= 0) to[from] += g[i];
-    }
-  }
 }
 
 KernelStatus RunPadGradRows(KernelContext& c) {
