@@ -1,6 +1,6 @@
 #include "catamaran/tensor/cast_simd.h"
 
-#if defined(__F16C__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -44,31 +44,35 @@ inline uint32_t AsBits(float x) {
 
 inline float FloatOf(Brain x) { return AsFloat(static_cast<uint32_t>(x.bits) << 16); }
 
+// Magnitudes are signed: the oldest instruction set compares only such.
 inline float FloatOf(Half x) {
-  const uint32_t magnitude = x.bits & 0x7fffu;
-  const uint32_t normal = (magnitude << 13) + (112u << 23);
-  const uint32_t subnormal = AsBits(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
-  uint32_t result = magnitude < 0x0400u ? subnormal : normal;
-  result = magnitude >= 0x7c00u ? 0x7f800000u | (magnitude << 13) : result;
-  return AsFloat(result | static_cast<uint32_t>(x.bits & 0x8000u) << 16);
+  const int32_t magnitude = x.bits & 0x7fff;
+  const int32_t normal = (magnitude << 13) + (112 << 23);
+  const auto subnormal = static_cast<int32_t>(AsBits(static_cast<float>(magnitude) * 0x1p-24f));
+  int32_t result = magnitude < 0x0400 ? subnormal : normal;
+  result = magnitude >= 0x7c00 ? 0x7f800000 | (magnitude << 13) : result;
+  return AsFloat(static_cast<uint32_t>(result) | static_cast<uint32_t>(x.bits & 0x8000u) << 16);
 }
 
 inline void Round(float value, Brain& to) {
   const uint32_t bits = AsBits(value);
   const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   const uint32_t nan = (bits >> 16) | 0x0040u;
-  to.bits = static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+  to.bits =
+      static_cast<uint16_t>(static_cast<int32_t>(bits & 0x7fffffffu) > 0x7f800000 ? nan : rounded);
 }
 
 inline void Round(float value, Half& to) {
   const uint32_t bits = AsBits(value);
-  const uint32_t magnitude = bits & 0x7fffffffu;
-  const uint32_t normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - (112u << 23)) >> 13;
-  const uint32_t subnormal = AsBits(AsFloat(magnitude) + 0.5f) - 0x3f000000u;
-  uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
-  result = magnitude >= 0x477ff000u ? 0x7c00u : result;
-  result = magnitude > 0x7f800000u ? 0x7e00u | ((magnitude >> 13) & 0x1ffu) : result;
-  to.bits = static_cast<uint16_t>(((bits >> 16) & 0x8000u) | result);
+  const uint32_t size = bits & 0x7fffffffu;
+  const auto magnitude = static_cast<int32_t>(size);
+  const auto normal =
+      static_cast<int32_t>((size + 0xfffu + ((size >> 13) & 1u) - (112u << 23)) >> 13);
+  const auto subnormal = static_cast<int32_t>(AsBits(AsFloat(size) + 0.5f) - 0x3f000000u);
+  int32_t result = magnitude < 0x38800000 ? subnormal : normal;
+  result = magnitude >= 0x477ff000 ? 0x7c00 : result;
+  result = magnitude > 0x7f800000 ? 0x7e00 | ((magnitude >> 13) & 0x1ff) : result;
+  to.bits = static_cast<uint16_t>(((bits >> 16) & 0x8000u) | static_cast<uint32_t>(result));
 }
 
 // half.h says why.
@@ -84,37 +88,39 @@ inline float RoundToOdd(double value) {
 
 // --- One element.
 
+// `last` is the largest From below the first that To cannot hold.
 template <class To, class From>
-inline To Truncate(From value, To least, To most, From first_beyond, From last) {
+inline To Truncate(From value, To least, To most, From last) {
   From inside = value == value ? value : From(0);
   inside = inside < From(least) ? From(least) : inside;
   inside = inside > last ? last : inside;
   const To cut = static_cast<To>(inside);
-  return value >= first_beyond ? most : cut;
+  if (static_cast<To>(last) == most) return cut;  // known when this is compiled
+  return value > last ? most : cut;
 }
 
 template <class From>
 inline void Convert(From value, int8_t& to) {
-  to = static_cast<int8_t>(Truncate<int32_t, From>(value, -128, 127, 128, 127));
+  to = static_cast<int8_t>(Truncate<int32_t, From>(value, -128, 127, 127));
 }
 template <class From>
 inline void Convert(From value, uint8_t& to) {
-  to = static_cast<uint8_t>(Truncate<int32_t, From>(value, 0, 255, 256, 255));
+  to = static_cast<uint8_t>(Truncate<int32_t, From>(value, 0, 255, 255));
 }
 template <class From>
 inline void Convert(From value, int32_t& to) {
   constexpr From kLast = kSame<From, float> ? From(0x1.fffffep30) : From(2147483647.0);
-  to = Truncate<int32_t, From>(value, INT32_MIN, INT32_MAX, From(0x1p31), kLast);
+  to = Truncate<int32_t, From>(value, INT32_MIN, INT32_MAX, kLast);
 }
 template <class From>
 inline void Convert(From value, int64_t& to) {
   constexpr From kLast = kSame<From, float> ? From(0x1.fffffep62) : From(0x1.fffffffffffffp62);
-  to = Truncate<int64_t, From>(value, INT64_MIN, INT64_MAX, From(0x1p63), kLast);
+  to = Truncate<int64_t, From>(value, INT64_MIN, INT64_MAX, kLast);
 }
 template <class From>
 inline void Convert(From value, uint64_t& to) {
   constexpr From kLast = kSame<From, float> ? From(0x1.fffffep63) : From(0x1.fffffffffffffp63);
-  to = Truncate<uint64_t, From>(value, 0, UINT64_MAX, From(0x1p64), kLast);
+  to = Truncate<uint64_t, From>(value, 0, UINT64_MAX, kLast);
 }
 
 template <class To, class From>
@@ -202,6 +208,50 @@ inline int64_t Whole(const float* from, Half* to, int64_t n) {
                      _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT));
   }
   return i;
+}
+#endif
+
+// x86 gives the lowest integer for all that does not fit, NaN too: only those need care.
+#if defined(__AVX512F__)
+inline int64_t Whole(const float* from, int32_t* to, int64_t n) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const __m512 x = _mm512_loadu_ps(from + i);
+    const __mmask16 number = _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q);
+    const __mmask16 large = _mm512_cmp_ps_mask(x, _mm512_set1_ps(0x1p31f), _CMP_GE_OQ);
+    const __m512i cut = _mm512_maskz_cvttps_epi32(number, x);
+    _mm512_storeu_si512(to + i, _mm512_mask_set1_epi32(cut, large, INT32_MAX));
+  }
+  return i;
+}
+#elif defined(__AVX2__)
+inline int64_t Whole(const float* from, int32_t* to, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256 x = _mm256_loadu_ps(from + i);
+    const __m256 number = _mm256_cmp_ps(x, x, _CMP_ORD_Q);
+    const __m256 large = _mm256_cmp_ps(x, _mm256_set1_ps(0x1p31f), _CMP_GE_OQ);
+    const __m256i cut = _mm256_xor_si256(_mm256_cvttps_epi32(x), _mm256_castps_si256(large));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm256_and_si256(cut, _mm256_castps_si256(number)));
+  }
+  return i;
+}
+#endif
+#if defined(__x86_64__) && !defined(__AVX512F__)
+inline int64_t Whole(const float* from, int64_t* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t cut = _mm_cvttss_si64(_mm_set_ss(from[i]));
+    to[i] = cut == INT64_MIN ? One<int64_t>(from[i]) : cut;
+  }
+  return n;
+}
+inline int64_t Whole(const double* from, int64_t* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t cut = _mm_cvttsd_si64(_mm_set_sd(from[i]));
+    to[i] = cut == INT64_MIN ? One<int64_t>(from[i]) : cut;
+  }
+  return n;
 }
 #endif
 
