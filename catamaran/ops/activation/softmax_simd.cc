@@ -44,9 +44,23 @@ inline void ForRows(int64_t width, int64_t begin, int64_t end, F body) {
   if (begin < end) body(begin, end - begin);
 }
 
+// y[r] = f(y[r]) for r < rows: one vector where there are kRows.
+template <class T, class F>
+inline void ForResults(int64_t rows, T* y, F f) {
+  if (rows == kRows) {
+    for (int64_t r = 0; r < kRows; ++r) y[r] = f(y[r]);
+  } else {
+    for (int64_t r = 0; r < rows; ++r) y[r] = f(y[r]);
+  }
+}
+
 // y[r] = term(r, e) joined over row r, beginning with `nothing`.
 template <class Op, class T, class F>
 inline void ReduceRows(int64_t rows, int64_t width, T nothing, T* y, F term) {
+  if (rows == 1) {  // not through memory
+    y[0] = Reduce<Op, T>(width, nothing, [&term](auto e) { return term(0, e); });
+    return;
+  }
   Unit<T> units[kRows];
   for (int64_t r = 0; r < rows; ++r) {
     units[r] = ReduceToUnit<Op, T>(width, nothing, [&term, r](auto e) { return term(r, e); });
@@ -68,14 +82,14 @@ inline void RowSums(const T* x, int64_t rows, int64_t width, const T* max, T* su
 
 template <class T>
 void SoftmaxRows(const T* x, T* y, int64_t rows, int64_t width) {
-  T max[kRows], sum[kRows] = {};
+  T max[kRows], sum[kRows];
   RowMax(x, rows, width, max);
   ReduceRows<JoinBySum>(rows, width, T(0), sum, [=](int64_t r, auto e) {
     const Vector<T> exp = ExpOf(e(x + r * width) - max[r]);
     e.Store(y + r * width, exp);
     return exp;
   });
-  for (T& s : sum) s = T(1) / s;
+  ForResults(rows, sum, [](T s) { return T(1) / s; });
   for (int64_t r = 0; r < rows; ++r) {
     T* to = y + r * width;
     ForEach<T>(width, [to, scale = sum[r]](auto e) { e.Store(to, e(to) * scale); });
@@ -84,10 +98,10 @@ void SoftmaxRows(const T* x, T* y, int64_t rows, int64_t width) {
 
 template <class T>
 void LogSoftmaxRows(const T* x, T* y, int64_t rows, int64_t width) {
-  T max[kRows], sum[kRows] = {};
+  T max[kRows], sum[kRows];
   RowMax(x, rows, width, max);
   RowSums(x, rows, width, max, sum);
-  for (T& s : sum) s = LogOf(s);
+  ForResults(rows, sum, [](T s) { return LogOf(s); });
   for (int64_t r = 0; r < rows; ++r) {
     const T* from = x + r * width;
     T* to = y + r * width;
@@ -111,10 +125,10 @@ void SoftmaxGradRows(const T* y, const T* dy, T* dx, int64_t rows, int64_t width
 
 template <class T>
 void LogSumExpRows(const T* x, T* y, int64_t rows, int64_t width) {
-  T max[kRows], sum[kRows] = {};
+  T max[kRows], sum[kRows];
   RowMax(x, rows, width, max);
   RowSums(x, rows, width, max, sum);
-  for (T& s : sum) s = LogOf(s);
+  ForResults(rows, sum, [](T s) { return LogOf(s); });
   for (int64_t r = 0; r < rows; ++r) {
     y[r] = Finite(max[r]) ? max[r] + sum[r] : NanOr(max[r], x + r * width, width, 1);
   }
