@@ -229,6 +229,33 @@ struct SquareSum {
   static T Result(const Acc& acc, const ReduceFinish&) { return static_cast<T>(std::sqrt(acc)); }
 };
 
+// The products of lane k of every four vectors of eight floats, in double: part[4][8]. Returns how
+// many elements that were. For instruction sets without vectors of 64 bytes: GCC keeps wider ones
+// than there are in memory.
+[[maybe_unused, gnu::always_inline]] inline int64_t MultiplyWhole(const float* x, int64_t n,
+                                                                  double* part) {
+#if defined(__AVX2__)
+  constexpr int kWide = 4;
+#else
+  constexpr int kWide = 2;
+#endif
+  typedef double Doubles __attribute__((vector_size(8 * kWide)));
+  typedef float Floats __attribute__((vector_size(4 * kWide)));
+  Doubles product[32 / kWide];
+  for (Doubles& p : product) p = Doubles{} + 1.0;
+  int64_t i = 0;
+  for (; n - i >= 32; i += 32) {
+#pragma GCC unroll 16
+    for (int k = 0; k < 32 / kWide; ++k) {
+      Floats v;
+      std::memcpy(&v, x + i + k * kWide, sizeof(v));
+      product[k] *= __builtin_convertvector(v, Doubles);
+    }
+  }
+  std::memcpy(part, product, sizeof(product));
+  return i;
+}
+
 // Sums of integers, and products; those of floats are made in double.
 template <class T, bool kProduct>
 struct Wide {
@@ -245,6 +272,13 @@ struct Wide {
     Lanes<Acc> v, part[4];
     for (Lanes<Acc>& p : part) Fill<Acc>(None(), p);
     int64_t i = 0;
+#if !defined(__AVX512F__)
+    if constexpr (kProduct && __is_same(T, float)) {
+      double product[32];
+      i = MultiplyWhole(x, n, product);
+      std::memcpy(part, product, sizeof(product));
+    }
+#endif
     for (; n - i >= 4 * w; i += 4 * w) {
       for (int k = 0; k < 4; ++k) {
         LoadWide<T, Acc>(x + i + w * k, v);
