@@ -224,6 +224,30 @@ inline int64_t Whole(const float* from, int32_t* to, int64_t n) {
   }
   return i;
 }
+// Sixteen integers below 2^31, 0 for NaN.
+inline __m512i CutBelow(const float* from, float last) {
+  const __m512 x = _mm512_loadu_ps(from);
+  const __mmask16 number = _mm512_cmp_ps_mask(x, x, _CMP_ORD_Q);
+  return _mm512_maskz_cvttps_epi32(0xffff, _mm512_maskz_min_ps(number, x, _mm512_set1_ps(last)));
+}
+inline int64_t Whole(const float* from, int8_t* to, int64_t n) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm512_maskz_cvtsepi32_epi8(0xffff, CutBelow(from + i, 127)));
+  }
+  return i;
+}
+inline int64_t Whole(const float* from, uint8_t* to, int64_t n) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const __m512i cut = CutBelow(from + i, 255);
+    const __m512i inside = _mm512_maskz_max_epi32(0xffff, cut, _mm512_setzero_si512());
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm512_maskz_cvtepi32_epi8(0xffff, inside));
+  }
+  return i;
+}
 #elif defined(__AVX2__)
 inline int64_t Whole(const float* from, int32_t* to, int64_t n) {
   int64_t i = 0;
