@@ -151,8 +151,8 @@ CATAMARAN_INLINE float TanhFloat(float x) {
   return a < 0.625f ? small : large;
 }
 
-// e^x / (1 + e^x). As ExpFloat, but the result is 1 long before e^x is large, so 2^n can be made in
-// one piece, 2^24 too large, and denormals still come out.
+// e^x / (1 + e^x), both times 2^24. As ExpFloat, but the result is 1 long before e^x is large, so
+// this factor keeps 2^n within the normal numbers in one piece, and denormals still come out.
 CATAMARAN_INLINE float SigmoidFloat(float x) {
   float c = x > 30.0f ? 30.0f : x;
   c = c < -104.0f ? -104.0f : c;
@@ -167,8 +167,8 @@ CATAMARAN_INLINE float SigmoidFloat(float x) {
   p = p * r + 0.5f;
   p = p * (r * r) + r + 1.0f;
   const float scale = FromBits((ToBits(shifted) - 0x4B400000u + 127u + 24u) << 23);
-  const float e = p * scale * 5.96046448e-8f;  // 2^-24
-  return e / (1.0f + e);
+  const float e = p * scale;
+  return e / (16777216.0f + e);
 }
 
 // Below 1 an odd polynomial; above, 1 - e^-q(x) with q = -log(erfc) as a polynomial.
