@@ -124,6 +124,7 @@ void DefineCast(OpSet& ops) {
              [](const KernelQuery& query, Words& words) { words << query.in[0]->size(); })
       .Reference("CastAll", RunReference)
       .Fast(convert)
+      .TakesHalf()
       .Grad([](GradContext& c) {
         const Type& x = c.op().operand(0)->type;
         if (!IsFloat(x.dtype()) || !IsFloat(c.attr("dtype").AsDType())) return;
