@@ -51,6 +51,10 @@ OpBuilder& OpBuilder::Formula(std::string text) {
   def_->formula = std::move(text);
   return *this;
 }
+OpBuilder& OpBuilder::Example(std::string program) {
+  def_->example = std::move(program);
+  return *this;
+}
 OpBuilder& OpBuilder::In(std::string name, std::string doc) {
   CATAMARAN_CHECK(!def_->has_variadic(), "{}: a variadic argument comes last", def_->name);
   AddOperand(*def_, {std::move(name), ArgKind::kValue, std::move(doc), {}, {}, false, {}});

@@ -102,6 +102,7 @@ struct OpDef {
   std::string name;
   std::string doc;      // first sentence: what it computes; the rest: corners
   std::string formula;  // for the reference documentation
+  std::string example;  // there too: a program, of an op that no sample can show
   std::string group;    // "arithmetic", "matrix", …
   std::vector<ArgSpec> args;
   int num_results = 1;  // -1: its use decides (calls, control flow)
@@ -139,6 +140,7 @@ class OpBuilder {
   OpBuilder& Doc(std::string text);
   OpBuilder& Group(std::string text);
   OpBuilder& Formula(std::string text);
+  OpBuilder& Example(std::string program);
   OpBuilder& In(std::string name, std::string doc = {});
   OpBuilder& OptionalIn(std::string name, std::string doc = {});
   OpBuilder& VariadicIn(std::string name, std::string doc = {});

@@ -245,6 +245,10 @@ void AppendOp(const std::shared_ptr<const OpSet>& ops, const OpDef& def, std::st
   const std::string written = def.grad ? GradientOps(ops, def) : "";
   page += fmt::format("Gradient: {}\n\n",
                       written.empty() ? Escaped(OpGradientText(def)) : "written with " + written);
+  if (!def.example.empty()) {
+    page += fmt::format("```ctm\n{}\n```\n\n", def.example);
+    return;
+  }
   const Sample* sample = ExampleOf(def);
   if (sample == nullptr) return;
   const std::string example = Example(ops, def, *sample);

@@ -46,10 +46,9 @@ TEST(OpDocs, EveryOpThatCanBeShownHasAnExample) {
     const size_t begin = page.find("### " + def->name + "\n");
     ASSERT_NE(begin, std::string::npos) << def->name;
     const bool part_of_gradient = def->name.find("_grad") != std::string::npos;
-    if (def->samples.empty() || def->traits.keep || part_of_gradient) continue;
+    if (part_of_gradient) continue;
     const std::string section = page.substr(begin, page.find("\n### ", begin + 1) - begin);
     EXPECT_NE(section.find("```"), std::string::npos) << def->name << " has no sample small enough";
-    EXPECT_NE(section.find("→"), std::string::npos) << def->name;
   }
 }
 

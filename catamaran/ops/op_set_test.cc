@@ -64,6 +64,8 @@ class EveryOp : public testing::TestWithParam<std::string> {
 TEST_P(EveryOp, IsDocumentedAndHasSamples) {
   EXPECT_FALSE(def().doc.empty());
   EXPECT_FALSE(def().group.empty());
+  const bool part_of_gradient = def().name.find("_grad") != std::string::npos;
+  EXPECT_TRUE(part_of_gradient || !def().formula.empty());
   EXPECT_FALSE(def().kernels.empty());
   bool attribute = false;
   for (const ArgSpec& arg : def().args) {

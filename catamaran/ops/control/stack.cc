@@ -30,6 +30,10 @@ bool WantStack(InferContext& c, int i) {
 
 void DefineStackNew(OpSet& ops) {
   ops.Define("stack_new")
+      .Formula("s = ()")
+      .Example(R"(fn empty(x: f32[8]) -> stack<f32[8]> {
+  return stack_new(x)
+})")
       .Group("control")
       .Doc("An empty stack for values of one type.")
       .In("like", "only its type matters")
@@ -46,6 +50,10 @@ void DefineStackNew(OpSet& ops) {
 
 void DefineStackPush(OpSet& ops) {
   ops.Define("stack_push")
+      .Formula("s' = (s, x)")
+      .Example(R"(fn keep(s: stack<f32[8]>, x: f32[8]) -> stack<f32[8]> {
+  return stack_push(s, x)
+})")
       .Group("control")
       .Doc("The stack with one more value.")
       .In("stack")
@@ -69,6 +77,11 @@ void DefineStackPush(OpSet& ops) {
 
 void DefineStackPop(OpSet& ops) {
   ops.Define("stack_pop")
+      .Formula("s', x of s = (s', x)")
+      .Example(R"(fn last(s: stack<f32[8]>) -> (stack<f32[8]>, f32[8]) {
+  rest, x = stack_pop(s)
+  return rest, x
+})")
       .Group("control")
       .Doc(
           "The stack without the value pushed last, and that value. Popping from an empty stack "

@@ -48,6 +48,11 @@ void DefineAssert(OpSet& ops) {
   traits.keep = true;
   traits.understands_ragged = true;
   ops.Define("assert")
+      .Formula("all(condition)")
+      .Example(R"(fn root(x: f32[B]) -> f32[B] {
+  assert(x >= 0.0, "roots of negative numbers")
+  return sqrt(x)
+})")
       .Group("debugging")
       .Doc("Stops the run with an error that carries the message unless every element is true.")
       .In("condition")

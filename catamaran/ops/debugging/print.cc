@@ -30,6 +30,11 @@ void DefinePrint(OpSet& ops) {
   traits.keep = true;
   traits.understands_ragged = true;
   ops.Define("print")
+      .Formula("x")
+      .Example(R"(fn f(x: f32[B]) -> f32[B] {
+  print(x, "x is")
+  return x * 2.0
+})")
       .Group("debugging")
       .Doc("Writes the message and the value to standard error. Long axes are shortened.")
       .In("x")

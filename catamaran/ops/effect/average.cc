@@ -57,6 +57,15 @@ void InferAverage(InferContext& c) {
 
 void DefineAverage(OpSet& ops) {
   ops.Define("average")
+      .Formula("mean += take * (w - mean)")
+      .Example(R"(param @w : f32[8]
+var @mean : f32[8]
+fn follow() {
+  commit {
+    average(@mean, @w, 0.01)
+  }
+  return
+})")
       .Group("effect")
       .Doc(
           "Moves a state towards another one, in place: mean += take * (w - mean). Of an `update` "

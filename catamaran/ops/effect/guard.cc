@@ -8,6 +8,16 @@ namespace catamaran {
 
 void DefineGuard(OpSet& ops) {
   ops.Define("guard")
+      .Formula("commit only if all(conditions)")
+      .Example(R"(var @total : f32[] = 0
+fn add(x: f32[B]) {
+  s = sum(x)
+  commit {
+    guard(isfinite(s))
+    write(@total, @total + s)
+  }
+  return
+})")
       .Group("effect")
       .Doc(
           "Lets the commit region take place only if every condition is true; otherwise nothing "

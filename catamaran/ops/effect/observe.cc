@@ -77,6 +77,16 @@ void DefineObserve(OpSet& ops) {
   OpTraits traits = EffectTraits();
   traits.understands_ragged = true;
   ops.Define("observe")
+      .Formula("shows[ids] += show, clicks[ids] += click")
+      .Example(R"(table @feat : u64 -> f32[16] = normal(std=0.01) {
+  optimizer = rowwise_adagrad(lr=0.05)
+}
+fn shown(ids: u64[B, 26], clicked: f32[B]) {
+  commit {
+    observe(@feat, ids, show=1, click=clicked)
+  }
+  return
+})")
       .Group("effect")
       .Doc(
           "Tells a table that keys were shown: adds to their shows and clicks, counts for "

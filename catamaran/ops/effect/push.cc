@@ -64,6 +64,16 @@ void InferPush(InferContext& c) {
 
 void DefinePush(OpSet& ops) {
   ops.Define("push")
+      .Formula("row, slots = rule(row, slots, scale * sum of the rows with its key)")
+      .Example(R"(table @feat : u64 -> f32[16] = normal(std=0.01) {
+  optimizer = rowwise_adagrad(lr=0.05)
+}
+fn learn(ids: u64[B], dy: f32[B, 16]) {
+  commit {
+    push(@feat, lookup_rows(ids, dy), scale=0.5)
+  }
+  return
+})")
       .Group("effect")
       .Doc(
           "Hands a sparse gradient to a table, whose own optimizer updates the rows: equal keys "

@@ -8,6 +8,14 @@ namespace catamaran {
 
 void DefineSend(OpSet& ops) {
   ops.Define("send")
+      .Formula("channel <- x")
+      .Example(R"(channel @losses : f32[]
+fn report(x: f32[]) {
+  commit {
+    send(@losses, x)
+  }
+  return
+})")
       .Group("effect")
       .Doc("Puts a value into a channel.")
       .StateArg("channel")

@@ -218,6 +218,14 @@ void DefineUpdate(OpSet& ops) {
   OpTraits traits = EffectTraits();
   traits.open_attrs = true;
   OpBuilder op = ops.Define("update");
+  op.Formula("w, slots = rule(w, slots, grad, lr)").Example(R"(param @w : f32[8]
+var @m : f32[8] = 0
+fn step(g: f32[8]) {
+  commit {
+    update(@w, [@m], g, 0.01, momentum, momentum=0.9)
+  }
+  return
+})");
   op.Group("effect")
       .Doc(
           "Applies an optimizer's update rule to a parameter and its slots. A sparse gradient "

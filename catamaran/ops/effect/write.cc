@@ -8,6 +8,15 @@ namespace catamaran {
 
 void DefineWrite(OpSet& ops) {
   ops.Define("write")
+      .Formula("state = value")
+      .Example(R"(var @count : i64[] = 0
+fn count() -> i64[] {
+  next = @count + 1
+  commit {
+    write(@count, next)
+  }
+  return next
+})")
       .Group("effect")
       .Doc("Gives a param or var a new value.")
       .StateArg("state")

@@ -138,6 +138,9 @@ void DefineEmbeddingRows(OpSet& ops) {
   OpTraits traits = RaggedTraits();
   traits.holds_operands = true;
   ops.Define("embedding_rows")
+      .Example(R"(fn gradient(ids: i64[B], dy: f32[B, 16]) -> rows<f32[16]> {
+  return embedding_rows(ids, dy)
+})")
       .Group("sparse")
       .Doc("The gradient of embedding: the ids, each with its row of dy.")
       .Formula("row ids[…] gets dy[…]")

@@ -216,6 +216,9 @@ void DefineEmbeddingBagRows(OpSet& ops) {
   OpTraits traits = RaggedTraits();
   traits.holds_operands = true;
   OpBuilder op = ops.Define("embedding_bag_rows");
+  op.Example(R"(fn gradient(ids: i64[B, N], dy: f32[B, 16]) -> rows<f32[16]> {
+  return embedding_bag_rows(ids, dy, pool=mean)
+})");
   op.In("ids", "[…, N] or [B, *N]: i32, i64 or u64")
       .In("dy", "a row for each bag")
       .OptionalIn("weights", "as ids");

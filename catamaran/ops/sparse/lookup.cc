@@ -190,6 +190,12 @@ void DefineLookup(OpSet& ops) {
   OpTraits traits = RaggedTraits();
   traits.reads_state = true;
   OpBuilder op = ops.Define("lookup");
+  op.Example(R"(table @feat : u64 -> f32[16] = normal(std=0.01) {
+  optimizer = rowwise_adagrad(lr=0.05)
+}
+fn infer(ids: u64[B, 26]) -> f32[B, 416] {
+  return reshape(lookup(@feat, ids), [B, 416])
+})");
   op.Group("sparse")
       .Doc(
           "The rows of a table that the ids name. A key without a row reads what the table "
@@ -219,6 +225,9 @@ void DefineLookupRows(OpSet& ops) {
   OpTraits traits = RaggedTraits();
   traits.holds_operands = true;
   OpBuilder op = ops.Define("lookup_rows");
+  op.Example(R"(fn gradient(ids: u64[B, N], dy: f32[B, 16]) -> rows<f32[16]> {
+  return lookup_rows(ids, dy, pool=sum)
+})");
   op.Group("sparse")
       .Doc("The gradient of lookup at its table: ids, bags and gradients, not yet expanded.")
       .Formula("none: row ids[…, n] gets dy[…, n]; sum: it gets weights[…, n] * dy[…]")
@@ -238,6 +247,13 @@ void DefineLookupWeightsGrad(OpSet& ops) {
   OpTraits traits = RaggedTraits();
   traits.reads_state = true;
   OpBuilder op = ops.Define("lookup_weights_grad");
+  op.Example(R"(table @feat : u64 -> f32[16] = normal(std=0.01) {
+  optimizer = rowwise_adagrad(lr=0.05)
+}
+fn gradient(ids: u64[B, N], w: f32[B, N], dy: f32[B, 16]) -> f32[B, N] {
+  y = lookup(@feat, ids, weights=w, pool=sum)
+  return lookup_weights_grad(@feat, ids, w, y, dy, pool=sum)
+})");
   op.Group("sparse")
       .Doc("The gradient of a pooled lookup at its weights.")
       .Formula("sum: dweights[…, n] = sum over i of dy[…, i] * t[ids[…, n], i]")

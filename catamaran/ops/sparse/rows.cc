@@ -116,6 +116,10 @@ KernelStatus RunAllFinite(KernelContext& c) {
 
 void DefineRowsToDense(OpSet& ops) {
   ops.Define("rows_to_dense")
+      .Example(R"(param @w : f32[1000, 16]
+fn gradient(g: rows<f32[16]>) -> f32[1000, 16] {
+  return rows_to_dense(g, @w)
+})")
       .Group("sparse")
       .Doc(
           "A sparse gradient as a tensor like the parameter: zeros where there is no row, equal "
@@ -142,6 +146,9 @@ void DefineRowsToDense(OpSet& ops) {
 
 void DefineRowsConcat(OpSet& ops) {
   ops.Define("rows_concat")
+      .Example(R"(fn both(a: rows<f32[16]>, b: rows<f32[16]>) -> rows<f32[16]> {
+  return rows_concat(a, b)
+})")
       .Group("sparse")
       .Doc("All the rows of several sparse gradients of one state, in order: their sum.")
       .Formula("y = rows[0], rows[1], …")
@@ -167,6 +174,9 @@ void DefineRowsConcat(OpSet& ops) {
 
 void DefineRowsScale(OpSet& ops) {
   ops.Define("rows_scale")
+      .Example(R"(fn half(g: rows<f32[16]>) -> rows<f32[16]> {
+  return rows_scale(g, 0.5)
+})")
       .Group("sparse")
       .Doc("A sparse gradient times a number.")
       .Formula("y = scale * rows")
@@ -184,6 +194,9 @@ void DefineRowsScale(OpSet& ops) {
 
 void DefineRowsSquareNorm(OpSet& ops) {
   ops.Define("rows_square_norm")
+      .Example(R"(fn norm(g: rows<f32[16]>) -> f32[] {
+  return sqrt(rows_square_norm(g))
+})")
       .Group("sparse")
       .Doc("The sum of the squares of a sparse gradient's numbers, after equal keys were added up.")
       .Formula("y = sum over keys k and i of (sum of the rows with key k)[i]^2")
@@ -197,6 +210,9 @@ void DefineRowsSquareNorm(OpSet& ops) {
 
 void DefineRowsAllFinite(OpSet& ops) {
   ops.Define("rows_all_finite")
+      .Example(R"(fn usable(g: rows<f32[16]>) -> bool[] {
+  return rows_all_finite(g)
+})")
       .Group("sparse")
       .Doc("Whether no number of a sparse gradient is infinite or NaN.")
       .Formula("y = all of isfinite(rows)")
