@@ -61,6 +61,11 @@ void Frame::CollectDecided() {
         slots_[i].offsets = offsets;
       }
     }
+    for (const int out : decider.outs) {
+      if (LeadsWith(plan_, plan_.slots[static_cast<size_t>(out)], decider.decides)) {
+        dependents.leading.push_back(out);
+      }
+    }
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
       const PlanNode& node = plan_.nodes[i];
       if (i == n || !HasKernel(node)) continue;
@@ -106,10 +111,9 @@ bool Frame::SameNames(const int64_t* names) const {
 }
 
 void Frame::BoundDecidedSize(const PlanNode& node) {
-  for (const int out : node.outs) {
-    const auto i = static_cast<size_t>(out);
-    if (!LeadsWith(plan_, plan_.slots[i], node.decides)) continue;
-    slots_[i].tensor.shape.Set(0, bounds_[static_cast<size_t>(node.decides)]);
+  const auto name = static_cast<size_t>(node.decides);
+  for (const int slot : dependents_[name].leading) {
+    slots_[static_cast<size_t>(slot)].tensor.shape.Set(0, bounds_[name]);
   }
 }
 
@@ -120,12 +124,11 @@ void Frame::TakeDecidedSize(const PlanNode& node, int64_t size) {
   }
   const std::lock_guard lock(decide_mutex_);
   decided_[name] = true;
-  for (const int out : node.outs) {
-    const auto i = static_cast<size_t>(out);
-    if (LeadsWith(plan_, plan_.slots[i], node.decides)) slots_[i].tensor.shape.Set(0, size);
+  for (const int slot : dependents_[name].leading) {
+    slots_[static_cast<size_t>(slot)].tensor.shape.Set(0, size);
   }
-  const bool changed = names_[name] != size;
-  if (changed) {
+  const Dependents& dependents = dependents_[name];
+  if (names_[name] != size) {
     names_[name] = size;
     for (size_t i = 0; i < names_.size(); ++i) {
       const PlanName& other = plan_.names[i];
@@ -133,16 +136,14 @@ void Frame::TakeDecidedSize(const PlanNode& node, int64_t size) {
         names_[i] = EvaluateDim(plan_, names_.data(), other.value);
       }
     }
+    for (const int slot : dependents.slots) ReshapeSlot(static_cast<size_t>(slot));
+    for (const int dependent : dependents.nodes) outdated_[static_cast<size_t>(dependent)] = true;
   }
+  // When this throws, the sizes are those of now and the kernels wait for the next run.
   CheckDecidedDims(plan_, names_.data(), node.decides,
                    [&](const std::vector<int>& names) { return Settled(names, node.decides); });
-  const Dependents& dependents = dependents_[name];
-  if (changed) {
-    for (const int slot : dependents.slots) ReshapeSlot(static_cast<size_t>(slot));
-  }
   for (const int dependent : dependents.nodes) {
     const auto i = static_cast<size_t>(dependent);
-    if (changed) outdated_[i] = true;
     if (!outdated_[i] || !Settled(DecidedNames(plan_.nodes[i]), node.decides)) continue;
     RebindKernel(i);
     outdated_[i] = false;

@@ -132,6 +132,9 @@ TEST(DecidedSizes, ChecksThatWaitForTheSizeNameTheLine) {
   });
   EXPECT_NE(message.find("test.ctm:3: "), std::string::npos) << message;
   EXPECT_NE(message.find("is 1 and"), std::string::npos) << message;
+  // The sizes of the run that failed are not taken for those of kernels.
+  const RunResult after = f.Run({{"x", F32({2}, {1, 2})}, {"y", F32({2}, {4, 5})}});
+  EXPECT_TRUE(after.outputs[0].Equals(F32({2}, {5, 7}))) << after.outputs[0];
 }
 
 TEST(DecidedSizes, RaggedResultsHaveOffsetsOfTheirOwn) {

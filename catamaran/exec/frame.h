@@ -184,6 +184,7 @@ class Frame final : public RunServices {
   // What depends on a size that a kernel decides, by name.
   struct Dependents {
     std::vector<int> slots, nodes;
+    std::vector<int> leading;  // results of its kernel of which it is the leading size
   };
   std::vector<Dependents> dependents_;
   std::mutex decide_mutex_;                    // two kernels may decide at once
