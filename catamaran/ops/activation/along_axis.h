@@ -102,4 +102,13 @@ void SplitColumns(const KernelContext& c, const AlongAxisSizes& s, F&& body) {
   Split(c.pool, s.outer * s.inner, 8 * s.width, body);
 }
 
+// A kernel: body(T{}, sizes) for the dtype of operand 0.
+template <class F>
+KernelStatus RunAlongAxis(const KernelContext& c, F&& body) {
+  const AlongAxisSizes s = SizesNow(c);
+  DispatchFloating(
+      c.in(0).tensor.dtype, [&]<class T>(T zero) { body(zero, s); }, c.op->name());
+  return KernelStatus::kDone;
+}
+
 }  // namespace catamaran

@@ -29,24 +29,17 @@ namespace catamaran {
 namespace {
 
 KernelStatus RunReference(KernelContext& c) {
-  DispatchFloating(
-      c.in(0).tensor.dtype,
-      [&]<class T>(T) { reference::LogSoftmax(c.in(0).data<T>(), c.out().data<T>(), SizesNow(c)); },
-      "log_softmax");
-  return KernelStatus::kDone;
+  return RunAlongAxis(c, [&]<class T>(T, const AlongAxisSizes& s) {
+    reference::LogSoftmax(c.in(0).data<T>(), c.out().data<T>(), s);
+  });
 }
 KernelStatus RunVector(KernelContext& c) {
-  const AlongAxisSizes s = SizesNow(c);
-  DispatchFloating(
-      c.in(0).tensor.dtype,
-      [&]<class T>(T) {
-        SplitColumns(c, s, [&](int64_t begin, int64_t end) {
-          SoftmaxKernelsOf<T>(c).log_softmax(c.in(0).data<T>(), c.out().data<T>(), s.width, s.inner,
-                                             begin, end);
-        });
-      },
-      "log_softmax");
-  return KernelStatus::kDone;
+  return RunAlongAxis(c, [&]<class T>(T, const AlongAxisSizes& s) {
+    SplitColumns(c, s, [&](int64_t begin, int64_t end) {
+      SoftmaxKernelsOf<T>(c).log_softmax(c.in(0).data<T>(), c.out().data<T>(), s.width, s.inner,
+                                         begin, end);
+    });
+  });
 }
 
 }  // namespace

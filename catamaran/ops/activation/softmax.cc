@@ -41,48 +41,31 @@ namespace catamaran {
 namespace {
 
 KernelStatus SoftmaxReference(KernelContext& c) {
-  DispatchFloating(
-      c.in(0).tensor.dtype,
-      [&]<class T>(T) { reference::Softmax(c.in(0).data<T>(), c.out().data<T>(), SizesNow(c)); },
-      "softmax");
-  return KernelStatus::kDone;
+  return RunAlongAxis(c, [&]<class T>(T, const AlongAxisSizes& s) {
+    reference::Softmax(c.in(0).data<T>(), c.out().data<T>(), s);
+  });
 }
 KernelStatus SoftmaxVector(KernelContext& c) {
-  const AlongAxisSizes s = SizesNow(c);
-  DispatchFloating(
-      c.in(0).tensor.dtype,
-      [&]<class T>(T) {
-        SplitColumns(c, s, [&](int64_t begin, int64_t end) {
-          SoftmaxKernelsOf<T>(c).softmax(c.in(0).data<T>(), c.out().data<T>(), s.width, s.inner,
-                                         begin, end);
-        });
-      },
-      "softmax");
-  return KernelStatus::kDone;
+  return RunAlongAxis(c, [&]<class T>(T, const AlongAxisSizes& s) {
+    SplitColumns(c, s, [&](int64_t begin, int64_t end) {
+      SoftmaxKernelsOf<T>(c).softmax(c.in(0).data<T>(), c.out().data<T>(), s.width, s.inner, begin,
+                                     end);
+    });
+  });
 }
 
 KernelStatus GradReference(KernelContext& c) {
-  DispatchFloating(
-      c.in(0).tensor.dtype,
-      [&]<class T>(T) {
-        reference::SoftmaxGrad(c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>(),
-                               SizesNow(c));
-      },
-      "softmax_grad");
-  return KernelStatus::kDone;
+  return RunAlongAxis(c, [&]<class T>(T, const AlongAxisSizes& s) {
+    reference::SoftmaxGrad(c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>(), s);
+  });
 }
 KernelStatus GradVector(KernelContext& c) {
-  const AlongAxisSizes s = SizesNow(c);
-  DispatchFloating(
-      c.in(0).tensor.dtype,
-      [&]<class T>(T) {
-        SplitColumns(c, s, [&](int64_t begin, int64_t end) {
-          SoftmaxKernelsOf<T>(c).softmax_grad(c.in(0).data<T>(), c.in(1).data<T>(),
-                                              c.out().data<T>(), s.width, s.inner, begin, end);
-        });
-      },
-      "softmax_grad");
-  return KernelStatus::kDone;
+  return RunAlongAxis(c, [&]<class T>(T, const AlongAxisSizes& s) {
+    SplitColumns(c, s, [&](int64_t begin, int64_t end) {
+      SoftmaxKernelsOf<T>(c).softmax_grad(c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>(),
+                                          s.width, s.inner, begin, end);
+    });
+  });
 }
 
 }  // namespace

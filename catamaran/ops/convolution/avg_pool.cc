@@ -11,27 +11,21 @@ namespace {
 
 using reference::PoolSizes;
 
-template <class F>
-KernelStatus ByType(const KernelContext& c, F&& body) {
-  DispatchFloating(c.in(0).tensor.dtype, body, "avg_pool");
-  return KernelStatus::kDone;
-}
-
 KernelStatus AvgReference(KernelContext& c) {
   const PoolSizes s = PoolRunSizes(c, c.in(0));
-  return ByType(
+  return ByFloatType(
       c, [&]<class T>(T) { reference::AvgPool<T>(c.in(0).data<T>(), c.out().data<T>(), s); });
 }
 KernelStatus GradReference(KernelContext& c) {
   const PoolSizes s = PoolRunSizes(c, c.in(0));
-  return ByType(
+  return ByFloatType(
       c, [&]<class T>(T) { reference::AvgPoolGrad<T>(c.in(0).data<T>(), c.out().data<T>(), s); });
 }
 
 KernelStatus AvgVector(KernelContext& c) {
   const PoolSizes s = PoolRunSizes(c, c.in(0));
   const int64_t plane = s.in[0] * s.in[1] * s.in[2], places = s.out[0] * s.out[1] * s.out[2];
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     const T* x = c.in(0).data<T>();
     T* y = c.out().data<T>();
     Split(c.pool, s.planes, PlaneCost(s), [&](int64_t begin, int64_t end) {
@@ -42,7 +36,7 @@ KernelStatus AvgVector(KernelContext& c) {
 KernelStatus GradVector(KernelContext& c) {
   const PoolSizes s = PoolRunSizes(c, c.in(0));
   const int64_t plane = s.in[0] * s.in[1] * s.in[2], places = s.out[0] * s.out[1] * s.out[2];
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     const T* dy = c.in(0).data<T>();
     T* dx = c.out().data<T>();
     Split(c.pool, s.planes, PlaneCost(s), [&](int64_t begin, int64_t end) {
@@ -51,11 +45,9 @@ KernelStatus GradVector(KernelContext& c) {
   });
 }
 
-std::string Prefix(PoolKind kind) { return kind == PoolKind::kSlide ? "" : "adaptive_"; }
-
-OpBuilder& AddAvgAttrs(OpBuilder& op) {
-  return AddSlideAttrs(op).WithAttr("count_include_pad", AttrKind::kBool, true,
-                                    "the mean divides by elements of the padding too");
+OpBuilder& AddCountAttr(OpBuilder& op) {
+  return op.WithAttr("count_include_pad", AttrKind::kBool, true,
+                     "the mean divides by elements of the padding too");
 }
 std::vector<NamedAttr> AttrsFor(GradContext& c, PoolKind kind) {
   std::vector<NamedAttr> attrs;
@@ -63,16 +55,6 @@ std::vector<NamedAttr> AttrsFor(GradContext& c, PoolKind kind) {
   attrs = SlideAttrs(c);
   attrs.push_back({"count_include_pad", c.attr("count_include_pad")});
   return attrs;
-}
-
-void InferAvg(InferContext& c, PoolKind kind) {
-  if (!WantPlanes(c, 0)) return;
-  const Type& x = c.type(0);
-  std::vector<Dim> spatial, dims = {x.dim(0), x.dim(1)};
-  if (!PoolPlacesOf(c, kind, SpatialDims(x), &spatial)) return;
-  if (kind == PoolKind::kGlobal && !c.op().attr("keepdims").AsBool()) spatial.clear();
-  dims.insert(dims.end(), spatial.begin(), spatial.end());
-  c.SetResult(Type::Tensor(x.dtype(), dims));
 }
 
 void InferGrad(InferContext& c, PoolKind kind) {
@@ -92,22 +74,13 @@ void InferGrad(InferContext& c, PoolKind kind) {
 
 Var GradOfAvg(GradContext& c, PoolKind kind) {
   const Type& x = c.operand(0).type();
-  Var dy = c.grad();
-  if (kind == PoolKind::kGlobal && !c.attr("keepdims").AsBool()) {
-    std::vector<Dim> dims = {x.dim(0), x.dim(1)};
-    dims.insert(dims.end(), static_cast<size_t>(x.rank() - 2), Dim(1));
-    dy = c.emit().Emit("reshape", {dy}, {{"shape", Attr::Dims(dims)}});
-  }
   std::vector<NamedAttr> attrs = AttrsFor(c, kind);
   attrs.push_back({"size", Attr::Dims(SpatialDims(x))});
-  return c.emit().Emit(Prefix(kind) + "avg_pool_grad", {dy}, std::move(attrs));
+  return c.emit().Emit(PoolPrefix(kind) + "avg_pool_grad", {PoolGradWithAxes(c, kind)},
+                       std::move(attrs));
 }
 
-struct Case {
-  Shape x, y;
-  std::vector<NamedAttr> attrs;
-};
-std::vector<Case> Cases(PoolKind kind) {
+std::vector<PlaneCase> Cases(PoolKind kind) {
   if (kind == PoolKind::kSlide) {
     return {
         {{1, 1, 4}, {1, 1, 2}, {{"kernel", 2}}},
@@ -127,16 +100,7 @@ std::vector<Case> Cases(PoolKind kind) {
         {{0, 2, 4, 4}, {0, 2, 2, 2}, {{"kernel", 2}}},
     };
   }
-  return {
-      {{1, 1, 5}, {1, 1, 2}, {{"size", Attr::Ints({2})}}},
-      {{2, 3, 7, 19}, {2, 3, 3, 4}, {{"size", Attr::Ints({3, 4})}}},
-      {{1, 2, 3, 2}, {1, 2, 5, 4}, {{"size", Attr::Ints({5, 4})}}},
-      {{1, 2, 3, 4, 5}, {1, 2, 2, 1, 3}, {{"size", Attr::Ints({2, 1, 3})}}},
-      {{0, 2, 4, 4}, {0, 2, 2, 2}, {{"size", Attr::Ints({2, 2})}}},
-  };
-}
-Tensor Make(const Shape& shape, uint64_t seed) {
-  return shape.num_elements() == 0 ? Empty(shape) : Uniform(shape, -3, 3, seed);
+  return AdaptivePoolCases();
 }
 
 void DefineAvg(OpSet& ops, PoolKind kind) {
@@ -157,14 +121,9 @@ void DefineAvg(OpSet& ops, PoolKind kind) {
       .Doc(kDocs[at])
       .Formula(kFormulas[at])
       .In("x", "[B, C, …], one to three spatial axes");
-  if (kind == PoolKind::kSlide) {
-    AddAvgAttrs(op);
-  } else if (kind == PoolKind::kAdaptive) {
-    op.RequiredAttr("size", AttrKind::kInts, "the spatial sizes of the result");
-  } else {
-    op.WithAttr("keepdims", AttrKind::kBool, false, "keep the spatial axes with size 1");
-  }
-  op.Infer([kind](InferContext& c) { InferAvg(c, kind); })
+  AddPoolAttrs(op, kind);
+  if (kind == PoolKind::kSlide) AddCountAttr(op);
+  op.Infer([kind](InferContext& c) { InferPool(c, kind); })
       .Sizes("PoolSizes",
              [kind](const KernelQuery& q, Words& words) {
                FillPoolSizes(q, kind, q.in[0]->shape(), q.out[0]->shape(), words);
@@ -173,26 +132,23 @@ void DefineAvg(OpSet& ops, PoolKind kind) {
       .Fast(PoolKernel(AvgVector, true))
       .Reference("AvgPool", AvgReference);
   if (kind == PoolKind::kGlobal) {
-    op.AddSample({.inputs = {Floats({1, 2, 2, 2}, {1, 2, 3, 4, 8, 7, 6, 5})}});
-    op.AddSample({.inputs = {Make({2, 3, 5, 7}, 1)}, .attrs = {{"keepdims", true}}});
-    op.AddSample({.inputs = {Make({2, 3, 100}, 1)}});
-    op.AddSample({.inputs = {Make({1, 2, 3, 4, 3}, 1)}});
-    op.AddSample({.inputs = {Make({0, 2, 3, 4}, 1)}});
+    AddGlobalPoolSamples(op);
     return;
   }
-  for (const Case& s : Cases(kind)) op.AddSample({.inputs = {Make(s.x, 1)}, .attrs = s.attrs});
+  for (const PlaneCase& s : Cases(kind))
+    op.AddSample({.inputs = {Planes(s.x, 1)}, .attrs = s.attrs});
 }
 
 void DefineGrad(OpSet& ops, PoolKind kind) {
-  OpBuilder op = ops.Define(Prefix(kind) + "avg_pool_grad");
+  OpBuilder op = ops.Define(PoolPrefix(kind) + "avg_pool_grad");
   op.Group("convolution")
       .Doc(fmt::format("The gradient of {}avg_pool: each element gets its share of dy of every "
                        "window that it is in.",
-                       Prefix(kind)))
+                       PoolPrefix(kind)))
       .Formula("dx[i] = sum of dy[k] / n[k] over the windows k that hold x[i]")
       .In("dy", "as the result")
       .RequiredAttr("size", AttrKind::kInts, "the spatial sizes of x");
-  if (kind == PoolKind::kSlide) AddAvgAttrs(op);
+  if (kind == PoolKind::kSlide) AddCountAttr(AddSlideAttrs(op));
   op.Infer([kind](InferContext& c) { InferGrad(c, kind); })
       .Sizes("PoolSizes",
              [kind](const KernelQuery& q, Words& words) {
@@ -203,17 +159,15 @@ void DefineGrad(OpSet& ops, PoolKind kind) {
         if (kind != PoolKind::kSlide) {
           attrs.push_back({"size", Attr::Dims(SpatialDims(c.operand(0).type()))});
         }
-        c.SetGrad(0, c.emit().Emit(Prefix(kind) + "avg_pool", {c.grad()}, std::move(attrs)));
+        c.SetGrad(0, c.emit().Emit(PoolPrefix(kind) + "avg_pool", {c.grad()}, std::move(attrs)));
       })
       .Fast(PoolKernel(GradVector, true))
       .Reference("AvgPoolGrad", GradReference);
-  for (const Case& s : Cases(kind)) {
+  for (const PlaneCase& s : Cases(kind)) {
     std::vector<NamedAttr> attrs;
     if (kind == PoolKind::kSlide) attrs = s.attrs;
-    std::vector<Dim> size;
-    for (int i = 2; i < s.x.rank(); ++i) size.push_back(s.x[i]);
-    attrs.push_back({"size", Attr::Dims(size)});
-    op.AddSample({.inputs = {Make(s.y, 1)}, .attrs = std::move(attrs)});
+    attrs.push_back({"size", SpatialSizes(s.x)});
+    op.AddSample({.inputs = {Planes(s.y, 1)}, .attrs = std::move(attrs)});
   }
 }
 

@@ -137,18 +137,13 @@ InterpolateSizes RunSizes(const KernelContext& c) {
   return s;
 }
 
-template <class F>
-KernelStatus ByType(const KernelContext& c, F&& body) {
-  DispatchFloating(c.in(0).tensor.dtype, body, "interpolate");
-  return KernelStatus::kDone;
-}
 KernelStatus RunReference(KernelContext& c) {
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     reference::Interpolate<T>(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c));
   });
 }
 KernelStatus GradReference(KernelContext& c) {
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     reference::InterpolateGrad<T>(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c));
   });
 }
@@ -233,7 +228,7 @@ KernelStatus RunVector(KernelContext& c) {
   const InterpolateSizes s = RunSizes(c);
   const auto* prepared = static_cast<const PreparedInterpolate*>(c.prepared);
   const int64_t in = s.in[0] * s.in[1] * s.in[2], out = s.out[0] * s.out[1] * s.out[2];
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     const InterpolateFunctions<T>& f = prepared->functions<T>();
     const InterpolateAxis<T>* axes = prepared->axes<T>();
     const T* from = c.in(0).data<T>();
@@ -282,11 +277,7 @@ std::vector<NamedAttr> ModeAttrs(const GradContext& c, const Type& size_of) {
   return attrs;
 }
 
-struct Case {
-  Shape x, y;
-  std::vector<NamedAttr> attrs;
-};
-std::vector<Case> Cases() {
+std::vector<PlaneCase> Cases() {
   const Attr linear = Attr::Word("linear"), bilinear = Attr::Word("bilinear");
   const Attr half_more = Attr(std::vector<Attr>{Attr(1.5), Attr(2.5)});
   return {
@@ -311,9 +302,6 @@ std::vector<Case> Cases() {
        {{"mode", Attr::Word("trilinear")}, {"size", Attr::Ints({3, 2, 6})}}},
       {{0, 2, 3, 3}, {0, 2, 6, 6}, {{"scale", 2}}},
   };
-}
-Tensor Make(const Shape& shape, uint64_t seed) {
-  return shape.num_elements() == 0 ? Empty(shape) : Uniform(shape, -3, 3, seed);
 }
 
 }  // namespace
@@ -341,7 +329,7 @@ void DefineInterpolate(OpSet& ops) {
       })
       .Fast(VectorKernel(RunVector<false>))
       .Reference("Interpolate", RunReference);
-  for (const Case& s : Cases()) op.AddSample({.inputs = {Make(s.x, 1)}, .attrs = s.attrs});
+  for (const PlaneCase& s : Cases()) op.AddSample({.inputs = {Planes(s.x, 1)}, .attrs = s.attrs});
 }
 
 void DefineInterpolateGrad(OpSet& ops) {
@@ -364,15 +352,13 @@ void DefineInterpolateGrad(OpSet& ops) {
       })
       .Fast(VectorKernel(RunVector<true>))
       .Reference("InterpolateGrad", GradReference);
-  for (const Case& s : Cases()) {
+  for (const PlaneCase& s : Cases()) {
     std::vector<NamedAttr> attrs;
     for (const NamedAttr& attr : s.attrs) {
       if (attr.name != "size") attrs.push_back(attr);
     }
-    std::vector<Dim> size;
-    for (int i = 2; i < s.x.rank(); ++i) size.push_back(s.x[i]);
-    attrs.push_back({"size", Attr::Dims(size)});
-    op.AddSample({.inputs = {Make(s.y, 1)}, .attrs = std::move(attrs)});
+    attrs.push_back({"size", SpatialSizes(s.x)});
+    op.AddSample({.inputs = {Planes(s.y, 1)}, .attrs = std::move(attrs)});
   }
 }
 

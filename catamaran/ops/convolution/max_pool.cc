@@ -12,26 +12,20 @@ namespace {
 
 using reference::PoolSizes;
 
-template <class F>
-KernelStatus ByType(const KernelContext& c, F&& body) {
-  DispatchFloating(c.in(0).tensor.dtype, body, "max_pool");
-  return KernelStatus::kDone;
-}
-
 KernelStatus MaxReference(KernelContext& c) {
   const PoolSizes s = PoolRunSizes(c, c.in(0));
-  return ByType(
+  return ByFloatType(
       c, [&]<class T>(T) { reference::MaxPool<T>(c.in(0).data<T>(), c.out().data<T>(), s); });
 }
 KernelStatus GradReference(KernelContext& c) {
   const PoolSizes s = PoolRunSizes(c, c.in(0));
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     reference::MaxPoolGrad<T>(c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>(), s);
   });
 }
 KernelStatus PickReference(KernelContext& c) {
   const PoolSizes s = PoolRunSizes(c, c.in(0));
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     reference::MaxPoolPick<T>(c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>(), s);
   });
 }
@@ -39,7 +33,7 @@ KernelStatus PickReference(KernelContext& c) {
 KernelStatus MaxVector(KernelContext& c) {
   const PoolSizes s = PoolRunSizes(c, c.in(0));
   const int64_t plane = s.in[0] * s.in[1] * s.in[2], places = s.out[0] * s.out[1] * s.out[2];
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     const T* x = c.in(0).data<T>();
     T* y = c.out().data<T>();
     Split(c.pool, s.planes, PlaneCost(s), [&](int64_t begin, int64_t end) {
@@ -50,7 +44,7 @@ KernelStatus MaxVector(KernelContext& c) {
 KernelStatus GradVector(KernelContext& c) {
   const PoolSizes s = PoolRunSizes(c, c.in(0));
   const int64_t plane = s.in[0] * s.in[1] * s.in[2], places = s.out[0] * s.out[1] * s.out[2];
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     const T* x = c.in(0).data<T>();
     const T* dy = c.in(1).data<T>();
     T* dx = c.out().data<T>();
@@ -65,15 +59,6 @@ std::vector<Dim> WithSpatial(const Type& x, const std::vector<Dim>& spatial) {
   std::vector<Dim> dims = {x.dim(0), x.dim(1)};
   dims.insert(dims.end(), spatial.begin(), spatial.end());
   return dims;
-}
-
-void InferMax(InferContext& c, PoolKind kind) {
-  if (!WantPlanes(c, 0)) return;
-  const Type& x = c.type(0);
-  std::vector<Dim> out;
-  if (!PoolPlacesOf(c, kind, SpatialDims(x), &out)) return;
-  if (kind == PoolKind::kGlobal && !c.op().attr("keepdims").AsBool()) out.clear();
-  c.SetResult(Type::Tensor(x.dtype(), WithSpatial(x, out)));
 }
 
 // (x, dy) -> dx, or with `pick` (x, u) -> y.
@@ -97,36 +82,16 @@ void InferGrad(InferContext& c, PoolKind kind, bool pick) {
   c.SetResult(x);
 }
 
-std::string Prefix(PoolKind kind) { return kind == PoolKind::kSlide ? "" : "adaptive_"; }
 std::vector<NamedAttr> AttrsFor(GradContext& c, PoolKind kind) {
   return kind == PoolKind::kSlide ? SlideAttrs(c) : std::vector<NamedAttr>{};
 }
 
-OpBuilder& AddAttrs(OpBuilder& op, PoolKind kind) {
-  if (kind == PoolKind::kSlide) return AddSlideAttrs(op);
-  if (kind == PoolKind::kAdaptive) {
-    return op.RequiredAttr("size", AttrKind::kInts, "the spatial sizes of the result");
-  }
-  return op.WithAttr("keepdims", AttrKind::kBool, false, "keep the spatial axes with size 1");
-}
-
 Var GradOfMax(GradContext& c, PoolKind kind) {
-  const Var x = c.operand(0);
-  Var dy = c.grad();
-  if (kind == PoolKind::kGlobal && !c.attr("keepdims").AsBool()) {
-    std::vector<Dim> dims = {x.type().dim(0), x.type().dim(1)};
-    dims.insert(dims.end(), static_cast<size_t>(x.type().rank() - 2), Dim(1));
-    dy = c.emit().Emit("reshape", {dy}, {{"shape", Attr::Dims(dims)}});
-  }
-  return c.emit().Emit(Prefix(kind) + "max_pool_grad", {x, dy}, AttrsFor(c, kind));
+  return c.emit().Emit(PoolPrefix(kind) + "max_pool_grad",
+                       {c.operand(0), PoolGradWithAxes(c, kind)}, AttrsFor(c, kind));
 }
 
-// A geometry worth testing: x, y and attributes.
-struct Case {
-  Shape x, y;
-  std::vector<NamedAttr> attrs;
-};
-std::vector<Case> Cases(PoolKind kind) {
+std::vector<PlaneCase> Cases(PoolKind kind) {
   if (kind == PoolKind::kSlide) {
     return {
         {{1, 1, 4}, {1, 1, 2}, {{"kernel", 2}}},
@@ -146,16 +111,7 @@ std::vector<Case> Cases(PoolKind kind) {
         {{2, 0, 4, 4}, {2, 0, 2, 2}, {{"kernel", 2}}},
     };
   }
-  return {
-      {{1, 1, 5}, {1, 1, 2}, {{"size", Attr::Ints({2})}}},
-      {{2, 3, 7, 19}, {2, 3, 3, 4}, {{"size", Attr::Ints({3, 4})}}},
-      {{1, 2, 3, 2}, {1, 2, 5, 4}, {{"size", Attr::Ints({5, 4})}}},
-      {{1, 2, 3, 4, 5}, {1, 2, 2, 1, 3}, {{"size", Attr::Ints({2, 1, 3})}}},
-      {{0, 2, 4, 4}, {0, 2, 2, 2}, {{"size", Attr::Ints({2, 2})}}},
-  };
-}
-Tensor Make(const Shape& shape, uint64_t seed) {
-  return shape.num_elements() == 0 ? Empty(shape) : Uniform(shape, -3, 3, seed);
+  return AdaptivePoolCases();
 }
 
 void DefineMax(OpSet& ops, PoolKind kind) {
@@ -175,11 +131,9 @@ void DefineMax(OpSet& ops, PoolKind kind) {
   op.Group("convolution")
       .Doc(kDocs[at])
       .Formula(kFormulas[at])
-      .In("x",
-          "[B, C, …], one to three "
-          "spatial axes");
-  AddAttrs(op, kind)
-      .Infer([kind](InferContext& c) { InferMax(c, kind); })
+      .In("x", "[B, C, …], one to three spatial axes");
+  AddPoolAttrs(op, kind)
+      .Infer([kind](InferContext& c) { InferPool(c, kind); })
       .Sizes("PoolSizes",
              [kind](const KernelQuery& q, Words& words) {
                FillPoolSizes(q, kind, q.in[0]->shape(), q.out[0]->shape(), words);
@@ -188,14 +142,11 @@ void DefineMax(OpSet& ops, PoolKind kind) {
       .Fast(PoolKernel(MaxVector, true))
       .Reference("MaxPool", MaxReference);
   if (kind == PoolKind::kGlobal) {
-    op.AddSample({.inputs = {Floats({1, 2, 2, 2}, {1, 2, 3, 4, 8, 7, 6, 5})}});
-    op.AddSample({.inputs = {Make({2, 3, 5, 7}, 1)}, .attrs = {{"keepdims", true}}});
-    op.AddSample({.inputs = {Make({2, 3, 100}, 1)}});
-    op.AddSample({.inputs = {Make({1, 2, 3, 4, 3}, 1)}});
-    op.AddSample({.inputs = {Make({0, 2, 3, 4}, 1)}});
+    AddGlobalPoolSamples(op);
     return;
   }
-  for (const Case& s : Cases(kind)) op.AddSample({.inputs = {Make(s.x, 1)}, .attrs = s.attrs});
+  for (const PlaneCase& s : Cases(kind))
+    op.AddSample({.inputs = {Planes(s.x, 1)}, .attrs = s.attrs});
   if (kind != PoolKind::kSlide) return;
   op.AddSample({.inputs = {Floats({1, 1, 6}, {1, NAN, -INFINITY, -INFINITY, INFINITY, 2})},
                 .attrs = {{"kernel", 2}},
@@ -204,12 +155,12 @@ void DefineMax(OpSet& ops, PoolKind kind) {
 
 void DefineGrads(OpSet& ops, PoolKind kind) {
   const bool slides = kind == PoolKind::kSlide;
-  OpBuilder grad = ops.Define(Prefix(kind) + "max_pool_grad");
+  OpBuilder grad = ops.Define(PoolPrefix(kind) + "max_pool_grad");
   grad.Group("convolution")
       .Doc(
           fmt::format("The gradient of {}max_pool: dy at the first of the largest elements of each "
                       "window, added up.",
-                      Prefix(kind)))
+                      PoolPrefix(kind)))
       .Formula("dx[i] = sum of dy[k] over the windows k whose largest element is x[i]")
       .In("x", "[B, C, …]")
       .In("dy", "as the result");
@@ -225,34 +176,34 @@ void DefineGrads(OpSet& ops, PoolKind kind) {
         if (kind != PoolKind::kSlide) {
           attrs.push_back({"size", Attr::Dims(SpatialDims(dy.type()))});
         }
-        c.SetGrad(1, c.emit().Emit(Prefix(kind) + "max_pool_pick", {x, c.grad()}, attrs));
+        c.SetGrad(1, c.emit().Emit(PoolPrefix(kind) + "max_pool_pick", {x, c.grad()}, attrs));
       })
       .Fast(PoolKernel(GradVector, false))
       .Reference("MaxPoolGrad", GradReference);
 
-  OpBuilder pick = ops.Define(Prefix(kind) + "max_pool_pick");
+  OpBuilder pick = ops.Define(PoolPrefix(kind) + "max_pool_pick");
   pick.Group("convolution")
       .Doc(fmt::format("The elements of u at the places that {}max_pool takes from x.",
-                       Prefix(kind)))
+                       PoolPrefix(kind)))
       .Formula("y[k] = u[i], x[i] being the first of the largest of window k")
       .In("x", "[B, C, …]")
       .In("u", "as x");
-  AddAttrs(pick, kind)
+  AddPoolAttrs(pick, kind)
       .Infer([kind](InferContext& c) { InferGrad(c, kind, true); })
       .Sizes("PoolSizes",
              [kind](const KernelQuery& q, Words& words) {
                FillPoolSizes(q, kind, q.in[0]->shape(), q.out[0]->shape(), words);
              })
       .Grad([kind](GradContext& c) {
-        c.SetGrad(1, c.emit().Emit(Prefix(kind) + "max_pool_grad", {c.operand(0), c.grad()},
+        c.SetGrad(1, c.emit().Emit(PoolPrefix(kind) + "max_pool_grad", {c.operand(0), c.grad()},
                                    AttrsFor(c, kind)));
       })
       .Reference("MaxPoolPick", PickReference);
 
-  for (const Case& s : Cases(kind)) {
-    grad.AddSample({.inputs = {Make(s.x, 1), Make(s.y, 2)},
+  for (const PlaneCase& s : Cases(kind)) {
+    grad.AddSample({.inputs = {Planes(s.x, 1), Planes(s.y, 2)},
                     .attrs = slides ? s.attrs : std::vector<NamedAttr>{}});
-    pick.AddSample({.inputs = {Make(s.x, 1), Make(s.x, 2)}, .attrs = s.attrs});
+    pick.AddSample({.inputs = {Planes(s.x, 1), Planes(s.x, 2)}, .attrs = s.attrs});
   }
   if (!slides) return;
   grad.AddSample({.inputs = {Floats({1, 1, 6}, {2, 2, -INFINITY, -INFINITY, NAN, 1}),

@@ -135,4 +135,50 @@ Kernel PoolKernel(KernelFn run, bool adaptive) {
   return kernel;
 }
 
+OpBuilder& AddPoolAttrs(OpBuilder& op, PoolKind kind) {
+  if (kind == PoolKind::kSlide) return AddSlideAttrs(op);
+  if (kind == PoolKind::kAdaptive) {
+    return op.RequiredAttr("size", AttrKind::kInts, "the spatial sizes of the result");
+  }
+  return op.WithAttr("keepdims", AttrKind::kBool, false, "keep the spatial axes with size 1");
+}
+
+std::string PoolPrefix(PoolKind kind) { return kind == PoolKind::kSlide ? "" : "adaptive_"; }
+
+void InferPool(InferContext& c, PoolKind kind) {
+  if (!WantPlanes(c, 0)) return;
+  const Type& x = c.type(0);
+  std::vector<Dim> spatial, dims = {x.dim(0), x.dim(1)};
+  if (!PoolPlacesOf(c, kind, SpatialDims(x), &spatial)) return;
+  if (kind == PoolKind::kGlobal && !c.op().attr("keepdims").AsBool()) spatial.clear();
+  dims.insert(dims.end(), spatial.begin(), spatial.end());
+  c.SetResult(Type::Tensor(x.dtype(), dims));
+}
+
+Var PoolGradWithAxes(GradContext& c, PoolKind kind) {
+  if (kind != PoolKind::kGlobal || c.attr("keepdims").AsBool()) return c.grad();
+  const Type& x = c.operand(0).type();
+  std::vector<Dim> dims = {x.dim(0), x.dim(1)};
+  dims.insert(dims.end(), static_cast<size_t>(x.rank() - 2), Dim(1));
+  return c.emit().Emit("reshape", {c.grad()}, {{"shape", Attr::Dims(dims)}});
+}
+
+std::vector<PlaneCase> AdaptivePoolCases() {
+  return {
+      {{1, 1, 5}, {1, 1, 2}, {{"size", Attr::Ints({2})}}},
+      {{2, 3, 7, 19}, {2, 3, 3, 4}, {{"size", Attr::Ints({3, 4})}}},
+      {{1, 2, 3, 2}, {1, 2, 5, 4}, {{"size", Attr::Ints({5, 4})}}},
+      {{1, 2, 3, 4, 5}, {1, 2, 2, 1, 3}, {{"size", Attr::Ints({2, 1, 3})}}},
+      {{0, 2, 4, 4}, {0, 2, 2, 2}, {{"size", Attr::Ints({2, 2})}}},
+  };
+}
+
+void AddGlobalPoolSamples(OpBuilder& op) {
+  op.AddSample({.inputs = {Floats({1, 2, 2, 2}, {1, 2, 3, 4, 8, 7, 6, 5})}})
+      .AddSample({.inputs = {Planes({2, 3, 5, 7}, 1)}, .attrs = {{"keepdims", true}}})
+      .AddSample({.inputs = {Planes({2, 3, 100}, 1)}})
+      .AddSample({.inputs = {Planes({1, 2, 3, 4, 3}, 1)}})
+      .AddSample({.inputs = {Planes({0, 2, 3, 4}, 1)}});
+}
+
 }  // namespace catamaran

@@ -4,6 +4,10 @@
 
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "catamaran/ops/convolution/plane_samples.h"
 #include "catamaran/ops/convolution/pool_reference.h"
 #include "catamaran/ops/convolution/pool_simd.h"
 #include "catamaran/ops/convolution/window.h"
@@ -19,10 +23,21 @@ bool WantPlanes(InferContext& c, int operand);
 // Adds kernel, stride, padding, dilation and ceil_mode.
 OpBuilder& AddSlideAttrs(OpBuilder& op);
 std::vector<NamedAttr> SlideAttrs(const GradContext& c);
+// Those, or `size`, or `keepdims`.
+OpBuilder& AddPoolAttrs(OpBuilder& op, PoolKind kind);
+// What the names of gradients begin with; global ones are adaptive ones with one part.
+std::string PoolPrefix(PoolKind kind);
 // The spatial sizes of the result for an x of these, by the op's attributes; for kAdaptive and
 // kGlobal from `size` and as ones. Reports and returns false.
 bool PoolPlacesOf(InferContext& c, PoolKind kind, const std::vector<Dim>& in,
                   std::vector<Dim>* out);
+// The type rule of pooling x.
+void InferPool(InferContext& c, PoolKind kind);
+// The gradient that arrives, with spatial axes also where keepdims has left them out.
+Var PoolGradWithAxes(GradContext& c, PoolKind kind);
+// Samples: of adaptive windows, and for global ones.
+std::vector<PlaneCase> AdaptivePoolCases();
+void AddGlobalPoolSamples(OpBuilder& op);
 // An attribute that lists the spatial sizes of a tensor with `rank` of them.
 bool ReadSpatial(InferContext& c, const char* attr, int rank, std::vector<Dim>* size);
 // Fills PoolSizes for an x and a y of these shapes.

@@ -130,18 +130,13 @@ Sizes RunSizes(const KernelContext& c) {
   return s;
 }
 
-template <class F>
-KernelStatus ByType(const KernelContext& c, F&& body) {
-  DispatchFloating(c.in(0).tensor.dtype, body, "unfold");
-  return KernelStatus::kDone;
-}
 KernelStatus UnfoldReference(KernelContext& c) {
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     reference::Unfold<T>(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c));
   });
 }
 KernelStatus FoldReference(KernelContext& c) {
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     reference::Fold<T>(c.in(0).data<T>(), c.out().data<T>(), RunSizes(c));
   });
 }
@@ -160,7 +155,7 @@ KernelStatus RunRows(KernelContext& c) {
     u.dilation[i] = s.dilation[i];
   }
   const int64_t plane = s.in[0] * s.in[1] * s.in[2], column = u.elements() * u.places();
-  return ByType(c, [&]<class T>(T) {
+  return ByFloatType(c, [&]<class T>(T) {
     const T* from = c.in(0).data<T>();
     T* to = c.out().data<T>();
     Split(c.pool, s.batch * s.channels, column, [&](int64_t begin, int64_t end) {

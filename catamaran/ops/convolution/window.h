@@ -51,4 +51,11 @@ std::vector<Dim> SpatialDims(const Type& type);
 OpBuilder& AddWindowAttrs(OpBuilder& op, bool defaults_to_kernel = false);
 std::vector<NamedAttr> WindowAttrs(const GradContext& c);
 
+// Calls body(T{}) for the float dtype of operand 0.
+template <class F>
+KernelStatus ByFloatType(const KernelContext& c, F&& body) {
+  DispatchFloating(c.in(0).tensor.dtype, body, c.op->name());
+  return KernelStatus::kDone;
+}
+
 }  // namespace catamaran
