@@ -122,7 +122,7 @@ table @t : u64 -> f32[16] = normal(std=0.01) {
   EXPECT_EQ(config.optimizer->lr, 0.05);
   EXPECT_EQ(config.admit.count, 3);
   EXPECT_EQ(config.unadmitted, Unadmitted::kZeros);
-  EXPECT_EQ(config.expire_unseen, 30 * kNanosecondsPerDay);
+  EXPECT_EQ(config.expire.unseen, 30 * kNanosecondsPerDay);
   EXPECT_NE(config.seed, State::Create(flat, 2)->table("t").config().seed);
 }
 

@@ -137,7 +137,7 @@ TableConfig TableConfigOf(const StateDecl& decl, uint64_t seed, const SourceTabl
       } else if (setting.name == "unadmitted") {
         config.unadmitted = UnadmittedOf(setting.value);
       } else if (setting.name == "expire") {
-        config.expire_unseen = ExpireOf(setting.value);
+        config.expire.unseen = ExpireOf(setting.value);
       } else {
         Fail("a table has no such setting; there are optimizer, admit, unadmitted and expire");
       }

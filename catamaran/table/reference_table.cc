@@ -201,10 +201,10 @@ void ReferenceTable::Apply(const TableStep& step) {
 }
 
 int64_t ReferenceTable::Expire(int64_t now) {
-  if (config_.expire_unseen == 0) return 0;
+  if (config_.expire.unseen == 0) return 0;
   std::lock_guard lock(mutex_);
   const auto old = [&](const auto& entry) {
-    return now - entry.second.metadata.last_seen > config_.expire_unseen;
+    return now - entry.second.metadata.last_seen > config_.expire.unseen;
   };
   std::erase_if(waiting_, old);
   return static_cast<int64_t>(std::erase_if(rows_, old));

@@ -256,7 +256,7 @@ TEST(ReferenceTable, UnadmittedKeysReadWhatTheTableDeclares) {
 
 TEST(ReferenceTable, RowsUnseenForTooLongGoByEventTime) {
   TableConfig config = Config(1);
-  config.expire_unseen = 30 * kDay;
+  config.expire.unseen = 30 * kDay;
   ReferenceTable table(config);
   Observe(table, 0, 1 * kDay, {1, 2});
   Observe(table, 1, 20 * kDay, {2});

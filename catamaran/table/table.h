@@ -4,18 +4,23 @@
 // is the home of sparse parameters: a key has a row from the step in which its admission policy
 // lets it in until its expiry policy removes it.
 //
-// Thread safety: all methods may be called concurrently. A row is read and written as a whole; a
-// batch is not (the rows of one Pull may come from different steps).
+// Thread safety: any number of threads may call Pull and Info at the same time as one that writes
+// (Apply, Expire); writers take turns. A row is read and written as a whole; a batch is not (the
+// rows of one Pull may come from different steps).
 
 #pragma once
 
 #include <cstdint>
 #include <exception>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "catamaran/tensor/rows_value.h"
 
 namespace catamaran {
+
+class ThreadPool;
 
 // What to call when something that was started is done: a function and its context, no memory.
 struct Done {
@@ -41,6 +46,8 @@ struct TableObservation {
   int64_t keys_per_group = 1;
   const int64_t* offsets = nullptr;  // num_groups + 1, or null
   int64_t num_groups = 0;
+  uint64_t salt = 0;  // of the feature; a key is SaltedKey(keys[i], salt)
+  int feature = 0;    // its place in the table's list, from 1; 0 for none
 };
 
 // A gradient for the optimizer that the table declares.
@@ -52,19 +59,39 @@ struct TablePush {
 
 // Everything one step does to one table. Observations come first. Where there are observations
 // (of no key, even), they count for admission; else every key of a push counts, once an
-// occurrence. Equal keys are added up in the order of the batch, over all pushes; then each key
-// makes one optimizer step. A row made in a step gets that step's gradient.
+// occurrence. The gradient of a key is its first occurrence times its factors, to which the others
+// are added in the order of the batch, over all pushes; then each key makes one optimizer step. A
+// row made in a step gets that step's gradient. The shared row gets the sum, in the order of the
+// batch, over all occurrences of keys that have no row when the step is over.
 struct TableStep {
   int64_t step = 0;
   int64_t event_time = 0;  // nanoseconds since 1970; the only clock a table sees
   std::span<const TableObservation> observations;
   std::span<const TablePush> pushes;
+  ThreadPool* pool = nullptr;  // for large steps; the result does not depend on it
+};
+
+// What a table knows of one of the features that share it. Exact; counted in Apply.
+struct FeatureInfo {
+  std::string name;
+  int64_t rows = 0;         // at this moment, admitted ones
+  int64_t occurrences = 0;  // keys of observations (or, without any, of pushes) so far
+  double shows = 0;         // so far, without fading
+  double clicks = 0;
 };
 
 struct TableInfo {
   int64_t rows = 0;
-  int64_t waiting = 0;  // keys that are counted and not admitted yet
-  int64_t bytes = 0;    // memory of rows, slots and metadata
+  int64_t narrow_rows = 0;  // of those, rows that have not grown to their full width
+  int64_t cold_rows = 0;    // of those, rows that are not in memory
+  int64_t waiting = 0;      // keys that are counted and not admitted yet
+  int64_t bytes = 0;        // memory of rows, slots, metadata, index and sketches
+  int64_t index_bytes = 0;  // of those, the index
+  int64_t bytes_on_disk = 0;
+  std::string pages;    // "4 KiB", "2 MiB, transparent", "2 MiB, explicit": what the rows lie in
+  int64_t expired = 0;  // rows removed so far
+  int64_t longest_pause_ns = 0;  // the longest that growing kept a writer, so far
+  std::vector<FeatureInfo> features;
 };
 
 class Table {
@@ -82,11 +109,13 @@ class Table {
   // REQUIRES: out.size() == keys.size() * width(), and both outlive `done`.
   virtual void Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const = 0;
 
-  // Applies everything one step does to this table. Returns when it has happened. Fails only
-  // before it has changed anything, and then because of a caller's mistake.
+  // Applies everything one step does to this table, then a slice of the expiry that is due (see
+  // expiry.h). Returns when it has happened. Fails only before it has changed anything, and then
+  // because of a caller's mistake. One at a time.
   virtual void Apply(const TableStep& step) = 0;
 
-  // Removes what its policy calls old at event time `now`. Returns how many rows went.
+  // Removes all that the policies call old at event time `now`, at once. Returns how many rows
+  // went. Not at the same time as Apply.
   virtual int64_t Expire(int64_t now) = 0;
 };
 

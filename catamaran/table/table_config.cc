@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t kInitStream = 0x696e6974;
 constexpr uint64_t kSharedStream = 0x73686172;
 constexpr uint64_t kAdmitStream = 0x61646d69;
+constexpr uint64_t kFeatureStream = 0x66656174;
 
 // Philox(stream, block, key): the key is a counter, so different keys never share bits.
 void Fill(const TableConfig& config, uint64_t stream, uint64_t key, float* row) {
@@ -50,10 +51,14 @@ void CheckTableConfig(const TableConfig& config) {
   if (config.admit.kind == TableAdmit::Kind::kProbability && !(p >= 0 && p <= 1)) {
     Fail("table: admit = probability(p) wants p from 0 to 1, not {}", p);
   }
-  if (config.expire_unseen < 0) Fail("table: expire wants a time that is not negative");
+  if (config.expire.unseen < 0) Fail("table: expire wants a time that is not negative");
   if (!std::isfinite(config.init.a) || !std::isfinite(config.init.b)) {
     Fail("table: the initial values must be finite");
   }
+}
+
+uint64_t FeatureSalt(std::string_view feature) {
+  return feature.empty() ? 0 : HashString(feature, kFeatureStream) | 1;
 }
 
 void FillInitialRow(const TableConfig& config, uint64_t key, float* row) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "catamaran/base/hash.h"
 #include "catamaran/tensor/dtype.h"
 
 namespace catamaran {
@@ -32,9 +33,16 @@ struct RowsSegment {
   const void* weights = nullptr;    // one a key, of the rows' dtype, or null
   const void* gradients = nullptr;  // [num_keys or num_bags, width] of the rows' dtype
   double scale = 1.0;
+  uint64_t salt = 0;  // of the feature that the ids belong to; 0: the ids are the keys
+  int feature = 0;    // its place in the table's list of features, from 1; 0 for none
 
   // The key at position i, as the 64 bits that tables know it by.
   uint64_t Key(int64_t i) const {
+    const uint64_t id = Id(i);
+    return salt == 0 ? id : Mix64(id ^ salt);
+  }
+  // The same before the salt.
+  uint64_t Id(int64_t i) const {
     switch (key_type) {
       case DType::kU64:
       case DType::kI64:
