@@ -6,6 +6,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/faulty_disk.h"
+#include "catamaran/base/memory.h"
 
 namespace catamaran {
 namespace {
@@ -83,6 +84,18 @@ class FaultyRandomReadFile final : public RandomReadFile {
   std::string path_;
   uint64_t boot_;
   uint64_t size_;
+};
+
+class FaultyMappedFile final : public MappedFile {
+ public:
+  FaultyMappedFile(const std::string& contents, std::string path)
+      : MappedFile(std::move(path)), copy_(BufferRef::Allocate(contents.size())) {
+    if (!contents.empty()) std::memcpy(copy_.data(), contents.data(), contents.size());
+    bytes_ = {copy_.data(), contents.size()};
+  }
+
+ private:
+  BufferRef copy_;
 };
 
 class FaultyFileLock final : public FileLock {
@@ -176,6 +189,12 @@ std::unique_ptr<RandomReadFile> FaultyFileSystem::OpenRead(const std::string& pa
   disk_->Begin("open for reading", path);
   const NodeRef node = disk_->FindFile("open for reading", path);
   return std::make_unique<FaultyRandomReadFile>(disk_, node, path);
+}
+
+std::unique_ptr<MappedFile> FaultyFileSystem::Map(const std::string& path) const {
+  std::lock_guard lock(disk_->mutex);
+  disk_->Begin("open to map", path);
+  return std::make_unique<FaultyMappedFile>(disk_->FindFile("open to map", path)->data, path);
 }
 
 void FaultyFileSystem::Truncate(const std::string& path, uint64_t size) {

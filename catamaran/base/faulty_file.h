@@ -56,6 +56,8 @@ class FaultyFileSystem final : public FileSystem {
   std::unique_ptr<WritableFile> OpenWrite(const std::string& path) override;
   std::unique_ptr<WritableFile> OpenAppend(const std::string& path) override;
   std::unique_ptr<RandomReadFile> OpenRead(const std::string& path) const override;
+  // One operation; the bytes are a copy.
+  std::unique_ptr<MappedFile> Map(const std::string& path) const override;
   void Truncate(const std::string& path, uint64_t size) override;
   void Rename(const std::string& from, const std::string& to) override;
   void Remove(const std::string& path) override;

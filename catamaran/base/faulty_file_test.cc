@@ -161,6 +161,21 @@ TEST(FaultyFile, ShortReadsAreReadOn) {
   EXPECT_EQ(fs.ReadAll("d/f"), kOld);
 }
 
+TEST(FaultyFile, MappingIsAnOperationThatCanFailAndKeepsWhatItSaw) {
+  FaultyFileSystem fs;
+  PrepareOld(fs);
+  const uint64_t before = fs.operations();
+  const auto mapped = fs.Map("d/f");
+  EXPECT_EQ(fs.operations(), before + 1);
+  fs.FailAt(0);
+  EXPECT_THROW(fs.Map("d/f"), Error);
+  fs.FlipBit("d/f", 0);
+  fs.Crash();
+  const std::span<const std::byte> bytes = mapped->bytes();
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), kOld);
+  EXPECT_THROW(fs.Map("d/f"), Error);
+}
+
 TEST(FaultyFile, AFlippedBitStaysFlipped) {
   FaultyFileSystem fs;
   PrepareOld(fs);

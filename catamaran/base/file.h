@@ -10,8 +10,8 @@
 // Every failure throws an Error that says what was being done, to which path, and what the system
 // answered.
 //
-// Thread safety: a FileSystem and a RandomReadFile may be used from several threads at once; a
-// WritableFile by one thread at a time.
+// Thread safety: a FileSystem, a RandomReadFile and a MappedFile may be used from several threads
+// at once; a WritableFile by one thread at a time.
 
 #pragma once
 
@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace catamaran {
@@ -60,6 +61,32 @@ class RandomReadFile {
   virtual const std::string& path() const = 0;
 };
 
+// The bytes of a whole file as memory, read only, as they were when it was mapped: whoever maps a
+// file sees to it that nobody changes or cuts it. They are good until this is destroyed, whatever
+// becomes of the file's name. A disk that cannot read a page ends the process.
+class MappedFile {
+ public:
+  virtual ~MappedFile() = default;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  // Aligned to a cache line at least.
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::string& path() const { return path_; }
+
+  // Wishes; they change nothing but speed and memory. The bytes will be read soon; or not again
+  // soon, so that their memory may go to others.
+  virtual void WillNeed(uint64_t /*offset*/, uint64_t /*size*/) const {}
+  virtual void DoneWith(uint64_t /*offset*/, uint64_t /*size*/) const {}
+
+ protected:
+  explicit MappedFile(std::string path) : path_(std::move(path)) {}
+  std::span<const std::byte> bytes_;
+
+ private:
+  const std::string path_;
+};
+
 // Held from FileSystem::Lock until destroyed.
 class FileLock {
  public:
@@ -80,6 +107,8 @@ class FileSystem {
   virtual std::unique_ptr<WritableFile> OpenAppend(const std::string& path) = 0;
 
   virtual std::unique_ptr<RandomReadFile> OpenRead(const std::string& path) const = 0;
+
+  virtual std::unique_ptr<MappedFile> Map(const std::string& path) const = 0;
 
   // The whole file. Throws if it has more than `max_bytes`.
   std::string ReadAll(const std::string& path, size_t max_bytes = kReadAllLimit) const;

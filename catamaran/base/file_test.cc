@@ -87,6 +87,32 @@ TEST_P(FileSystemTest, ReadsAnyPartOfAFile) {
             "cannot read 4 bytes at offset 8 of " + Path("f") + ": the file ends at byte 10");
 }
 
+TEST_P(FileSystemTest, AMappedFileIsItsBytesAlsoWhenTheNameIsGone) {
+  std::string contents(100'000, 'x');
+  for (size_t i = 0; i < contents.size(); ++i) contents[i] = static_cast<char>(i * 7 >> 3);
+  Write(Path("f"), contents);
+  const auto file = fs().Map(Path("f"));
+  fs().Remove(Path("f"));
+  EXPECT_EQ(file->path(), Path("f"));
+  const auto text = [&] {
+    return std::string_view(reinterpret_cast<const char*>(file->bytes().data()),
+                            file->bytes().size());
+  };
+  EXPECT_EQ(text(), contents);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(file->bytes().data()) % 64, 0u);
+  file->WillNeed(5'000, 60'000);
+  file->DoneWith(4'097, UINT64_MAX);
+  file->DoneWith(100'000, 1);
+  EXPECT_EQ(text(), contents);
+}
+
+TEST_P(FileSystemTest, AnEmptyFileIsMappedToNoBytesAndAMissingOneIsAnError) {
+  Write(Path("f"), "");
+  EXPECT_TRUE(fs().Map(Path("f"))->bytes().empty());
+  EXPECT_EQ(ErrorOf([&] { fs().Map(Path("none")); }),
+            "cannot open to map " + Path("none") + ": No such file or directory");
+}
+
 TEST_P(FileSystemTest, ReadAllRefusesAFileThatIsTooLarge) {
   Write(Path("f"), "0123456789");
   EXPECT_EQ(fs().ReadAll(Path("f"), 10), "0123456789");

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,6 +117,37 @@ class PosixRandomReadFile final : public RandomReadFile {
   uint64_t size_;
 };
 
+class PosixMappedFile final : public MappedFile {
+ public:
+  explicit PosixMappedFile(const std::string& path) : MappedFile(path) {
+    const Descriptor file("open to map", path, O_RDONLY);
+    const uint64_t size = file.Size();
+    if (size == 0) return;  // the system maps no empty file
+    void* memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd(), 0);
+    if (memory == MAP_FAILED) FailWithErrno("map", path);
+    bytes_ = {static_cast<const std::byte*>(memory), static_cast<size_t>(size)};
+  }
+  ~PosixMappedFile() override {
+    if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+
+  void WillNeed(uint64_t offset, uint64_t size) const override {
+    Advise(offset, size, MADV_WILLNEED);
+  }
+  void DoneWith(uint64_t offset, uint64_t size) const override {
+    Advise(offset, size, MADV_DONTNEED);
+  }
+
+ private:
+  void Advise(uint64_t offset, uint64_t size, int advice) const {
+    if (offset >= bytes_.size()) return;
+    const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    const uint64_t end = offset + std::min<uint64_t>(size, bytes_.size() - offset);
+    const uint64_t begin = offset / page * page;
+    madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, advice);
+  }
+};
+
 class PosixFileLock final : public FileLock {
  public:
   explicit PosixFileLock(const std::string& path) : file_("open to lock", path, O_RDWR | O_CREAT) {
@@ -140,6 +172,10 @@ class PosixFiles final : public FileSystem {
 
   std::unique_ptr<RandomReadFile> OpenRead(const std::string& path) const override {
     return std::make_unique<PosixRandomReadFile>(path);
+  }
+
+  std::unique_ptr<MappedFile> Map(const std::string& path) const override {
+    return std::make_unique<PosixMappedFile>(path);
   }
 
   void Truncate(const std::string& path, uint64_t size) override {
