@@ -1,9 +1,10 @@
 # What we link. The core needs fmt, protobuf and a BLAS; the rest is left out of the minimal
 # build. Folders name these targets after LIBS:
 #   fmt::fmt  protobuf::libprotobuf  catamaran_blas  catamaran_onednn  catamaran_spdlog
-#   CLI11::CLI11  nlohmann_json::nlohmann_json  Threads::Threads
-# catamaran_onednn and catamaran_spdlog exist in every build and define CATAMARAN_WITH_ONEDNN
-# and CATAMARAN_WITH_SPDLOG as 0 or 1.
+#   CLI11::CLI11  nlohmann_json::nlohmann_json  Threads::Threads  catamaran_rocksdb
+# catamaran_onednn, catamaran_spdlog and catamaran_rocksdb exist in every build and define
+# CATAMARAN_WITH_ONEDNN, CATAMARAN_WITH_SPDLOG and CATAMARAN_WITH_ROCKSDB as 0 or 1; the last is a
+# variable here too.
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -18,9 +19,11 @@ target_link_libraries(catamaran_blas INTERFACE "${CATAMARAN_OPENBLAS}")
 
 add_library(catamaran_onednn INTERFACE)
 add_library(catamaran_spdlog INTERFACE)
+add_library(catamaran_rocksdb INTERFACE)
 if(CATAMARAN_MINIMAL)
   target_compile_definitions(catamaran_onednn INTERFACE CATAMARAN_WITH_ONEDNN=0)
   target_compile_definitions(catamaran_spdlog INTERFACE CATAMARAN_WITH_SPDLOG=0)
+  set(CATAMARAN_WITH_ROCKSDB 0)
 else()
   # Found by hand: Debian's package file asks for OpenCL headers that only its GPU part needs.
   find_path(CATAMARAN_ONEDNN_INCLUDE oneapi/dnnl/dnnl.hpp REQUIRED)
@@ -33,4 +36,14 @@ else()
   target_compile_definitions(catamaran_onednn INTERFACE CATAMARAN_WITH_ONEDNN=1)
   target_link_libraries(catamaran_spdlog INTERFACE spdlog::spdlog)
   target_compile_definitions(catamaran_spdlog INTERFACE CATAMARAN_WITH_SPDLOG=1)
+  # Found by hand: the package file asks for the packages of every compressor. As needed: programs
+  # that keep no rows on disk do not load it.
+  find_path(CATAMARAN_ROCKSDB_INCLUDE rocksdb/db.h REQUIRED)
+  find_library(CATAMARAN_ROCKSDB rocksdb REQUIRED)
+  target_include_directories(catamaran_rocksdb SYSTEM INTERFACE "${CATAMARAN_ROCKSDB_INCLUDE}")
+  target_link_libraries(catamaran_rocksdb INTERFACE
+    "-Wl,--push-state,--as-needed,${CATAMARAN_ROCKSDB},--pop-state")
+  set(CATAMARAN_WITH_ROCKSDB 1)
 endif()
+target_compile_definitions(catamaran_rocksdb INTERFACE
+  CATAMARAN_WITH_ROCKSDB=${CATAMARAN_WITH_ROCKSDB})

@@ -1,4 +1,5 @@
-# catamaran_folder(NAME [SUBFOLDERS] [DEPS folder...] [LIBS target...] [SOURCES file...])
+# catamaran_folder(NAME [SUBFOLDERS [WITHOUT subfolder...]] [DEPS folder...] [LIBS target...]
+#                  [SOURCES file...])
 #
 # Builds one folder of the library. What a file becomes is said by its name:
 #
@@ -14,7 +15,8 @@
 #   x.proto           protobuf; included as "catamaran/NAME/x.pb.h"
 #   fuzz/x_fuzz.cc    a libFuzzer program bin/x_fuzz, in the fuzz preset
 #
-# With SUBFOLDERS the files one level below belong to it too; so does each group of ops.
+# With SUBFOLDERS the files one level below belong to it too, but for those of WITHOUT; so does
+# each group of ops.
 # DEPS are folders (linked publicly, so their own DEPS come along; one that does not exist yet
 # is left out), LIBS targets of cmake/CatamaranDependencies.cmake, SOURCES generated files.
 #
@@ -30,13 +32,15 @@ set(CATAMARAN_SIMD_FLAGS -O3 -fno-math-errno -fno-trapping-math -ffp-contract=of
 add_custom_target(fuzz_targets)
 
 function(catamaran_folder NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "SUBFOLDERS" "" "DEPS;LIBS;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "SUBFOLDERS" "" "WITHOUT;DEPS;LIBS;SOURCES")
   set(library catamaran_${NAME})
 
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
   if(ARG_SUBFOLDERS)
     file(GLOB below CONFIGURE_DEPENDS */*.cc)
-    list(FILTER below EXCLUDE REGEX "/fuzz/[^/]*$")
+    foreach(subfolder fuzz ${ARG_WITHOUT})
+      list(FILTER below EXCLUDE REGEX "/${subfolder}/[^/]*$")
+    endforeach()
     list(APPEND sources ${below})
   endif()
   file(GLOB protos CONFIGURE_DEPENDS *.proto)

@@ -87,6 +87,23 @@ class DurableTable : public Table {
   // Copies the record of a key. False if it has neither row nor count. `record` has room for the
   // largest class.
   virtual bool Get(uint64_t key, RowClass* c, uint32_t* record) const = 0;
+
+  // --- Rows that a table keeps on disk by itself (table/cold/). A cut then holds those that were
+  // in memory; a key whose row left memory is among its deleted. The table at a cut is what base
+  // and changes say, and beneath them the rows that SaveColdRows saved with that cut: a key that
+  // base and changes have deleted, or never had, has its row there, if it has one. (So what has
+  // changed since an earlier cut is: the rows of the later cuts, and of their deleted keys those
+  // that the newest cold rows hold; the other deleted ones are gone. OpenColdRows of
+  // table/cold/cold_backing.h reads them.)
+  virtual bool keeps_cold_rows() const { return false; }
+  // While a cut is in progress, from any thread: makes `directory`, which must not exist, hold the
+  // cold rows at the cut; when it returns its contents are durable, its own name is not yet (the
+  // parent is not synced). Removing the directory is the caller's. Files are shared with the table
+  // by hard links, so a later one costs what has changed. To be called at most once a cut.
+  virtual void SaveColdRows(const std::string& directory);
+  // Before Attach (also where there is nothing to attach): makes an empty table have the cold rows
+  // that SaveColdRows left in `directory`, which stays as it is and may be removed afterwards.
+  virtual void LoadColdRows(const std::string& directory);
 };
 
 }  // namespace catamaran
