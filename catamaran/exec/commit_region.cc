@@ -91,10 +91,10 @@ void Frame::Commit() {
   // One Apply a table; a table's part of a step is numbered by the step that it completes.
   for (const int state : plan_.changed_states) {
     StepRecorder* recorder = recorders_[static_cast<size_t>(state)].get();
-    if (recorder != nullptr) recorder->Commit(step_ + 1, options_.event_time);
+    if (recorder != nullptr) recorder->Commit(step_ + 1, options_.event_time, pool_);
     state_->MarkChanged(static_cast<size_t>(state));
   }
-  state_->FinishStep();
+  state_->FinishStep(options_.event_time);
   status_.committed = true;
   status_.step = state_->step();
 }

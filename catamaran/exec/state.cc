@@ -140,8 +140,11 @@ void State::ForEach(FunctionRef<void(const StateInfo&, const Tensor&)> visit) co
   }
 }
 
-void State::SetStep(int64_t step) {
+void State::SetStep(int64_t step) { SetStep(step, event_time()); }
+
+void State::SetStep(int64_t step, int64_t event_time) {
   const Turn turn(*this);
+  event_time_.store(event_time, std::memory_order_release);
   step_.store(step, std::memory_order_release);
   if (versions_.published()) PublishWithTurn();
 }
@@ -199,8 +202,9 @@ bool State::PublishWithTurn() {
   return true;
 }
 
-void State::FinishStep() {
+void State::FinishStep(int64_t event_time) {
   const int64_t now = step_.load(std::memory_order_relaxed) + 1;
+  event_time_.store(event_time, std::memory_order_release);
   step_.store(now, std::memory_order_release);
   if (!versions_.published()) return;  // nobody reads
   if (now - published_step_ < policy_.every_steps) return;
@@ -212,23 +216,44 @@ void State::FinishStep() {
 
 void State::TakeTurn(int64_t deadline) const {
   std::unique_lock lock(turn_mutex_);
-  const auto is_free = [&] { return !turn_taken_; };
+  if (!turn_taken_) {
+    turn_taken_ = true;
+    return;
+  }
+  Waiter waiter;
+  Waiter** last = &first_waiter_;
+  while (*last != nullptr) last = &(*last)->next;
+  *last = &waiter;
+  const auto has_turn = [&] { return waiter.has_turn; };
   if (deadline == 0) {
-    turn_free_.wait(lock, is_free);
-  } else if (!turn_free_.wait_for(
-                 lock, std::chrono::nanoseconds(std::max<int64_t>(0, deadline - clock_->Now())),
-                 is_free)) {
+    waiter.came.wait(lock, has_turn);
+    return;
+  }
+  const std::chrono::nanoseconds left(std::max<int64_t>(0, deadline - clock_->Now()));
+  if (!waiter.came.wait_for(lock, left, has_turn)) {
+    Waiter** at = &first_waiter_;
+    while (*at != &waiter) at = &(*at)->next;
+    *at = waiter.next;
     Fail("the deadline passed while a run waited for its turn to write the state");
   }
-  turn_taken_ = true;
 }
 
 void State::GiveTurn() const {
-  {
-    const std::lock_guard lock(turn_mutex_);
+  // Under the lock: whoever takes the turn next may destroy the State.
+  const std::lock_guard lock(turn_mutex_);
+  if (first_waiter_ == nullptr) {
     turn_taken_ = false;
-    // Under the lock: whoever takes the turn next may destroy the State.
-    turn_free_.notify_one();
+    return;
+  }
+  Waiter& next = *first_waiter_;
+  first_waiter_ = next.next;
+  next.has_turn = true;
+  next.came.notify_one();
+}
+
+State::Saver::Saver(State& state) : state_(&state) {
+  if (state.has_saver_.exchange(true, std::memory_order_acq_rel)) {
+    Fail("the state has a saver already: what changed since the last commit is told to one");
   }
 }
 

@@ -66,6 +66,8 @@ class State {
   uint64_t seed() const { return seed_; }
   // Committed steps. While a train runs: before it.
   int64_t step() const { return step_.load(std::memory_order_acquire); }
+  // The event time of the newest committed step; 0 before the first.
+  int64_t event_time() const { return event_time_.load(std::memory_order_acquire); }
 
   // --- Inspection. These wait for the turn to write, and see the trainer's head.
   size_t size() const { return entries_.size(); }
@@ -80,6 +82,7 @@ class State {
   // during the call.
   void ForEach(FunctionRef<void(const StateInfo&, const Tensor&)> visit) const;
   void SetStep(int64_t step);
+  void SetStep(int64_t step, int64_t event_time);
   // REQUIRES: `path` is a table's.
   ReferenceTable& table(std::string_view path) const;
 
@@ -112,8 +115,9 @@ class State {
   const Clock& clock() const { return *clock_; }
 
   // --- For the executor.
-  // Takes the turn to write; throws an Error when it does not come before `deadline`. It may be
-  // given back on another thread.
+  // Takes the turn to write; throws an Error when it does not come before `deadline`. Turns come
+  // in the order in which they were asked for, so that whoever needs one between two steps (a
+  // commit) gets it while training goes on. It may be given back on another thread.
   void TakeTurn(int64_t deadline = 0) const;
   void GiveTurn() const;
   // The rest REQUIRES: the caller has the turn.
@@ -121,7 +125,20 @@ class State {
   Table* table_at(size_t i) { return entries_[i].table.get(); }
   void MarkChanged(size_t i) { entries_[i].changed = true; }
   // One more committed step: advances the count and publishes as the policy says.
-  void FinishStep();
+  void FinishStep(int64_t event_time = 0);
+
+  // --- For whoever saves. The tables of a State know what has changed since they were saved, so
+  // there is one saver at a time: it holds this. An Error if there is one.
+  class Saver {
+   public:
+    explicit Saver(State& state);
+    ~Saver() { state_->has_saver_.store(false, std::memory_order_release); }
+    Saver(const Saver&) = delete;
+    Saver& operator=(const Saver&) = delete;
+
+   private:
+    State* const state_;
+  };
 
   // Equal for programs with equal declarations (kinds, names, types, order).
   uint64_t fingerprint() const { return fingerprint_; }
@@ -150,6 +167,8 @@ class State {
   const Clock* const clock_;
   uint64_t fingerprint_ = 0;
   std::atomic<int64_t> step_ = 0;
+  std::atomic<int64_t> event_time_ = 0;
+  std::atomic<bool> has_saver_ = false;
   std::vector<Entry> entries_;
   std::map<std::string, size_t, std::less<>> by_name_;
 
@@ -158,8 +177,14 @@ class State {
   int64_t published_step_ = 0;
   int64_t published_at_ = 0;
 
+  // Somebody who waits for the turn; lies on the waiter's stack.
+  struct Waiter {
+    std::condition_variable came;
+    bool has_turn = false;
+    Waiter* next = nullptr;  // who came after it
+  };
   mutable std::mutex turn_mutex_;
-  mutable std::condition_variable turn_free_;
+  mutable Waiter* first_waiter_ = nullptr;
   mutable bool turn_taken_ = false;
 };
 

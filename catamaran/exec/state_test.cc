@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <thread>
 
 #include "catamaran/base/hash.h"
 #include "catamaran/base/random.h"
@@ -124,6 +126,56 @@ table @t : u64 -> f32[16] = normal(std=0.01) {
   EXPECT_EQ(config.unadmitted, Unadmitted::kZeros);
   EXPECT_EQ(config.expire.unseen, 30 * kNanosecondsPerDay);
   EXPECT_NE(config.seed, State::Create(flat, 2)->table("t").config().seed);
+}
+
+TEST(State, WhoeverAsksForTheTurnGetsItWhileStepsGoOn) {
+  const Program flat = FlatProgram("program p\nvar @n : i64[] = 0\n");
+  const auto state = State::Create(flat, 1);
+  std::atomic<bool> stop = false;
+  std::thread trainer([&] {
+    while (!stop) {  // it asks again as soon as it has given the turn back
+      state->TakeTurn();
+      state->FinishStep(5);
+      state->GiveTurn();
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    state->TakeTurn();
+    const int64_t step = state->step();
+    std::this_thread::yield();
+    EXPECT_EQ(state->step(), step);
+    state->GiveTurn();
+  }
+  stop = true;
+  trainer.join();
+  EXPECT_EQ(state->event_time(), 5);
+}
+
+TEST(State, AWaiterWhoseDeadlinePassesLeavesTheQueue) {
+  const Program flat = FlatProgram("program p\nvar @n : i64[] = 0\n");
+  const auto state = State::Create(flat, 1);
+  state->TakeTurn();
+  EXPECT_THAT(MessageOf([&] { state->TakeTurn(state->clock().Now() + 1000); }),
+              HasSubstr("the deadline passed"));
+  std::thread waiter([&] {
+    state->TakeTurn();
+    state->GiveTurn();
+  });
+  EXPECT_THAT(MessageOf([&] { state->TakeTurn(state->clock().Now() + 1'000'000); }),
+              HasSubstr("the deadline passed"));
+  state->GiveTurn();
+  waiter.join();
+  state->TakeTurn();
+  state->GiveTurn();
+}
+
+TEST(State, HasOneSaverAtATime) {
+  const auto state = State::Create(FlatProgram("program p\nvar @n : i64[] = 0\n"), 1);
+  {
+    const State::Saver saver(*state);
+    EXPECT_THAT(MessageOf([&] { State::Saver another(*state); }), HasSubstr("a saver already"));
+  }
+  const State::Saver later(*state);
 }
 
 TEST(State, TensorsAreCopiedInAndOut) {

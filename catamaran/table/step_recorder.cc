@@ -7,9 +7,9 @@ void StepRecorder::Apply(const TableStep& part) {
   pushes_.insert(pushes_.end(), part.pushes.begin(), part.pushes.end());
 }
 
-void StepRecorder::Commit(int64_t step, int64_t event_time) {
+void StepRecorder::Commit(int64_t step, int64_t event_time, ThreadPool* pool) {
   if (observations_.empty() && pushes_.empty()) return;
-  table_->Apply({step, event_time, observations_, pushes_});
+  table_->Apply({step, event_time, observations_, pushes_, pool});
   Discard();
 }
 

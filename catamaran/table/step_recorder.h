@@ -29,7 +29,7 @@ class StepRecorder final : public Table {
   int64_t Expire(int64_t now) override { return table_->Expire(now); }
 
   // Hands everything to the table, if there is anything, and forgets it.
-  void Commit(int64_t step, int64_t event_time);
+  void Commit(int64_t step, int64_t event_time, ThreadPool* pool = nullptr);
   // Forgets everything: the guard refused.
   void Discard();
 
