@@ -1,22 +1,8 @@
 #include "catamaran/table/row_layout.h"
 
+#include "catamaran/table/row_codec.h"
+
 namespace catamaran {
-namespace {
-
-int EmbeddingWords(RowStore store, int columns) {
-  if (columns == 0) return 0;
-  switch (store) {
-    case RowStore::kF32:
-      return columns;
-    case RowStore::kBf16:
-      return (columns + 1) / 2;
-    case RowStore::kInt8:
-      return 1 + (columns + 3) / 4;
-  }
-  return 0;
-}
-
-}  // namespace
 
 RowLayout::RowLayout(const TableConfig& config) {
   counts_updates = config.optimizer && config.optimizer->fact().needs_step;
@@ -31,7 +17,7 @@ RowLayout::RowLayout(const TableConfig& config) {
     }
     if (counts_updates) row.words += 1;
     row.embedding = row.words;
-    row.embedding_words = EmbeddingWords(config.store, row.columns);
+    row.embedding_words = RowCodec::Words(config.store, row.columns);
     row.words += row.embedding_words;
     if (!config.optimizer) continue;
     for (const SlotFact& slot : config.optimizer->slots()) {

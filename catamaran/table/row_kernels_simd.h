@@ -1,0 +1,42 @@
+// table/row_kernels_simd.h
+//
+// The loops over the columns of a row, compiled once for every instruction set; all give the same
+// bits.
+
+#pragma once
+
+#include <cstdint>
+
+#include "catamaran/table/update_rules.h"
+
+namespace catamaran {
+
+struct RowKernels {
+  // The numbers of an embedding in bf16, two a word, or int8 behind their scale, four a word.
+  void (*decode_bf16)(const uint32_t* words, int64_t columns, float* out);
+  void (*decode_int8)(const uint32_t* words, int64_t columns, float* out);
+  // Rounded up or down as the random bits say, 16 for each number. What is left over of the last
+  // word is 0.
+  void (*encode_bf16)(const float* values, const uint16_t* random, int64_t columns,
+                      uint32_t* words);
+  void (*encode_int8)(const float* values, const uint16_t* random, int64_t columns,
+                      uint32_t* words);
+  // sum = gradient * factor * scale, multiplied in that order; or sum += that.
+  void (*assign)(const float* gradient, float factor, float scale, int64_t columns, float* sum);
+  void (*add)(const float* gradient, float factor, float scale, int64_t columns, float* sum);
+  // One step of an optimizer on one row.
+  void (*update)(const rules::Factors<float>& factors, float* row, const float* gradient,
+                 float* const* slots, int64_t columns);
+};
+
+namespace plain {
+RowKernels GetRowKernels();
+}
+namespace avx2 {
+RowKernels GetRowKernels();
+}
+namespace avx512 {
+RowKernels GetRowKernels();
+}
+
+}  // namespace catamaran
