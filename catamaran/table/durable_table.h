@@ -37,6 +37,9 @@ class TableCut {
   // Exactly as many as ForEachRow visits.
   virtual int64_t num_rows(RowClass c) const = 0;
   virtual int64_t num_deleted() const = 0;
+  // Rows of the class in the table at the cut, whether they changed or not; -1: not known, then
+  // whoever restores the table counts them.
+  virtual int64_t total_rows(RowClass c) const { return full() ? num_rows(c) : -1; }
 
   // In ascending order of config().Hash(key). The record is the visitor's during the call; its
   // sequence bits are 0.
