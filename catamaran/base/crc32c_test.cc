@@ -38,6 +38,19 @@ TEST(Crc32c, BothWaysAgreeAtEveryLengthAndInParts) {
   }
 }
 
+// Long texts are computed in several streams.
+TEST(Crc32c, BothWaysAgreeOnLongTexts) {
+  std::string text;
+  for (uint32_t i = 0; i < 70'000; ++i) text += static_cast<char>((i * 2654435761u) >> 24);
+  const std::string_view all = text;
+  for (const size_t length : {3071u, 3072u, 3073u, 6143u, 6144u, 10'007u, 65'536u, 69'990u}) {
+    for (const size_t from : {0u, 1u, 3u, 8u}) {
+      EXPECT_EQ(Crc32c(all.substr(from, length), 12345), Plain(all.substr(from, length), 12345))
+          << length << " bytes from " << from;
+    }
+  }
+}
+
 TEST(Crc32c, EveryFlippedBitIsSeen) {
   std::string text = "a record of some length, to be stored";
   const uint32_t crc = Crc32c(text);
