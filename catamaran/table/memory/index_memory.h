@@ -1,0 +1,69 @@
+// table/memory/index_memory.h
+//
+// Memory for the segments of an index: blocks of index lines in size classes. A block comes from a
+// piece of 4,096 lines (256 KiB) that holds blocks of one size; a piece without blocks goes to
+// whatever size wants one next, and its memory back to the system when there are many.
+//
+// Thread safety: one thread at a time; bytes() at any time.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "catamaran/table/memory/index_line.h"
+#include "catamaran/table/memory/page_range.h"
+
+namespace catamaran {
+
+class IndexMemory {
+ public:
+  static constexpr int kPieceLines = 4096;
+
+  IndexMemory(size_t reserve_bytes, PageMode mode);
+
+  // A block of `lines` lines, zeros. At most kPieceLines come from pieces, more from the heap. An
+  // Error if there is no memory.
+  IndexLine* Allocate(int lines);
+  void Free(IndexLine* block, int lines) noexcept;
+
+  // Memory it takes.
+  int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  const PageRange& range() const { return range_; }
+
+ private:
+  static constexpr size_t kPieceBytes = size_t{kPieceLines} * sizeof(IndexLine);
+  struct Piece {
+    int lines = 0;  // of its blocks; 0: the piece is free
+    int begun = 0;  // blocks handed out at least once
+    int in_use = 0;
+    IndexLine* free = nullptr;  // a list through the first words of the blocks
+    bool dirty = false;         // has memory, which may be other than zeros
+    bool listed = false;        // in with_room_ of its size
+  };
+  struct Size {
+    int lines = 0;
+    std::vector<uint32_t> with_room;  // pieces
+  };
+
+  Size& SizeOf(int lines);
+  uint32_t TakePiece(int lines);
+  void ReturnFreePieces();
+  IndexLine* FirstLine(uint32_t piece) const {
+    return reinterpret_cast<IndexLine*>(range_.base() + size_t{piece} * kPieceBytes);
+  }
+
+  PageRange range_;
+  std::vector<Piece> pieces_;
+  std::vector<uint32_t> free_pieces_;
+  std::vector<Size> sizes_;
+  size_t dirty_free_ = 0;  // of free_pieces_
+  size_t dirty_ = 0;       // pieces with memory
+  int64_t heap_bytes_ = 0;
+  std::atomic<int64_t> bytes_ = 0;
+
+  void CountBytes();
+};
+
+}  // namespace catamaran

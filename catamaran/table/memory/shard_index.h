@@ -1,0 +1,224 @@
+// table/memory/shard_index.h
+//
+// Which keys of a shard have a row, and where: extendible hashing. A directory, indexed by the
+// first bits of the hash after the shard's own, points to segments; a segment is some hundred index
+// lines (index_line.h), and the home line of a key goes by the next bits of its hash, so that
+// directory and lines are in the order of hashes. A key that finds its home full lies in one of the
+// lines after it, in the same segment. An entry is removed without a trace.
+//
+// A segment that is 7/8 full is made anew: with twice the lines while it is small, else as two
+// segments, each for half of its hashes. That is the longest that an insert ever takes: some
+// 5,000 rows are looked at, whatever the size of the table. Segments of different parts of the
+// hash's range have different sizes, in eight steps from 255 to 454 lines, so that they do not all
+// double at the same time: the index takes about nine bytes a row at every moment.
+//
+// Thread safety: one thread writes; readers need a guard of the table's Epochs.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "catamaran/base/function_ref.h"
+#include "catamaran/table/memory/epochs.h"
+#include "catamaran/table/memory/index_line.h"
+#include "catamaran/table/memory/index_memory.h"
+#include "catamaran/table/memory/shard_rows.h"
+
+namespace catamaran {
+
+// What the directory says of a segment, in one word: its lines, how many, and how many bits of the
+// hash, after the shard's, all its keys share.
+class SegmentRef {
+ public:
+  SegmentRef() = default;
+  explicit SegmentRef(uint64_t bits) : bits_(bits) {}
+  SegmentRef(IndexLine* lines, int num_lines, int depth)
+      : bits_(reinterpret_cast<uint64_t>(lines) | static_cast<uint64_t>(num_lines) << 48 |
+              static_cast<uint64_t>(depth)) {}
+
+  IndexLine* lines() const {
+    return reinterpret_cast<IndexLine*>(bits_ & ((uint64_t{1} << 48) - 64));
+  }
+  uint32_t num_lines() const { return static_cast<uint32_t>(bits_ >> 48); }
+  int depth() const { return static_cast<int>(bits_ & 63); }
+  uint64_t bits() const { return bits_; }
+
+ private:
+  uint64_t bits_ = 0;
+};
+
+class ShardIndex {
+ public:
+  static constexpr int kMaxSegmentLines = 65535;
+
+  // `rows` and `epochs` outlive it.
+  ShardIndex(int shard_bits, int64_t shard, const ShardRows& rows, Epochs& epochs,
+             size_t reserve_bytes, PageMode mode);
+  ~ShardIndex();
+  ShardIndex(const ShardIndex&) = delete;
+  ShardIndex& operator=(const ShardIndex&) = delete;
+
+  // --- Readers and the writer.
+
+  SegmentRef Segment(uint64_t hash) const {
+    const uint64_t root = root_.load(std::memory_order_acquire);
+    // Two shifts, as each may be by nothing and the sum by 64.
+    const uint64_t place = (hash << shard_bits_) >> 1 >> (63 - (root & 63));
+    const auto* entries = reinterpret_cast<const uint64_t*>(root & ~uint64_t{63});
+    return SegmentRef(__atomic_load_n(entries + place, __ATOMIC_ACQUIRE));
+  }
+  uint32_t Home(uint64_t hash, SegmentRef segment) const {
+    const uint64_t fraction = (hash << (shard_bits_ + segment.depth())) >> 32;
+    return static_cast<uint32_t>(fraction * segment.num_lines() >> 32);
+  }
+  const IndexLine* HomeLine(uint64_t hash) const {
+    const SegmentRef segment = Segment(hash);
+    return segment.lines() + Home(hash, segment);
+  }
+  void PrefetchLine(uint64_t hash) const { __builtin_prefetch(HomeLine(hash)); }
+
+  // Calls `found(handle)` for every entry that might be of `hash`, until it says true. False if it
+  // never did, and there was at some moment during the call no entry for which it would have.
+  template <class Found>
+  bool Search(uint64_t hash, Found&& found) const;
+
+  // --- For the writer.
+
+  // Like Search, when nobody writes meanwhile. kNoRow if `found` never says true.
+  template <class Found>
+  RowHandle Find(uint64_t hash, Found&& found) const;
+
+  // Makes sure that the next Insert of this hash finds room. An Error, with nothing lost, if there
+  // is no memory for it. Returns whether something had to be made anew.
+  bool MakeRoom(uint64_t hash);
+  // REQUIRES: MakeRoom(hash).
+  void Insert(uint64_t hash, RowHandle handle);
+  // REQUIRES for both: there is an entry of this hash and handle.
+  void Remove(uint64_t hash, RowHandle handle);
+  void Replace(uint64_t hash, RowHandle from, RowHandle to);
+
+  // Calls `visit` for every entry of each segment that holds hashes of [first, last]: for more
+  // than those of that range. In no order; it may not change the index.
+  void Walk(uint64_t first, uint64_t last, FunctionRef<void(RowHandle)> visit) const;
+
+  // Frees what no reader looks at any more.
+  void Reclaim() {
+    if (!retired_.empty()) FreeRetired();
+  }
+
+  // --- Figures, at any time.
+
+  int64_t bytes() const {
+    return memory_.bytes() + directory_bytes_.load(std::memory_order_relaxed);
+  }
+  const PageRange& range() const { return memory_.range(); }
+
+ private:
+  // In the line before a segment's first.
+  struct Header {
+    uint64_t prefix;  // the bits that its keys share after the shard's, as a number
+    int64_t count;    // entries
+  };
+  struct Entry {
+    IndexLine* line = nullptr;
+    int number = 0;
+    uint32_t distance = 0;  // from home
+  };
+  struct Retired {
+    void* memory;
+    int lines;  // of a segment with its header; 0: a directory
+    Epochs::Stamp stamp;
+  };
+
+  static Header& HeaderOf(SegmentRef segment) {
+    return *reinterpret_cast<Header*>(segment.lines() - 1);
+  }
+  static int64_t Limit(uint32_t lines) { return int64_t{lines} * IndexLine::kEntries * 7 / 8; }
+  int FullBlockLines(uint64_t hash) const;  // of a segment with its header
+  uint64_t FirstHash(SegmentRef segment) const;
+  int directory_depth() const {
+    return static_cast<int>(root_.load(std::memory_order_relaxed) & 63);
+  }
+  uint64_t* directory() const {
+    return reinterpret_cast<uint64_t*>(root_.load(std::memory_order_relaxed) & ~uint64_t{63});
+  }
+
+  SegmentRef NewSegment(int block_lines, int depth, uint64_t prefix);
+  void Publish(SegmentRef segment);
+  void RetireSegment(SegmentRef segment);
+  Entry Locate(uint64_t hash, RowHandle handle) const;
+  void Place(SegmentRef segment, uint64_t hash, RowHandle handle);
+  template <class Visit>
+  void ForEachEntry(SegmentRef segment, uint32_t first_line, uint32_t num_lines,
+                    Visit&& visit) const;
+  void Grow(uint64_t hash);
+  void Rebuild(SegmentRef segment, int block_lines);
+  void Split(SegmentRef segment);
+  bool MayDoubleDirectory() const;
+  void DoubleDirectory();
+  void FreeRetired();
+
+  std::atomic<uint64_t> root_ = 0;  // the directory's address, and how many bits it is indexed by
+  const int shard_bits_;
+  const uint64_t shard_;
+  const ShardRows& rows_;
+  Epochs& epochs_;
+  IndexMemory memory_;
+  int64_t segments_ = 0;
+  std::vector<Retired> retired_;
+  std::atomic<int64_t> directory_bytes_ = 0;
+};
+
+template <class Found>
+bool ShardIndex::Search(uint64_t hash, Found&& found) const {
+  const uint8_t tag = IndexLine::TagOf(hash);
+  for (;;) {
+    const SegmentRef segment = Segment(hash);
+    IndexLine* const lines = segment.lines();
+    const uint32_t home = Home(hash, segment);
+    const uint32_t state = lines[home].State();
+    const uint32_t reach = IndexLine::Reach(state) == IndexLine::kMaxReach
+                               ? segment.num_lines() - 1
+                               : IndexLine::Reach(state);
+    // The sum of the versions: each only rises.
+    uint32_t versions = 0;
+    const auto at = [&](uint32_t distance) -> const IndexLine& {
+      const uint32_t line = home + distance;
+      return lines[line < segment.num_lines() ? line : line - segment.num_lines()];
+    };
+    for (uint32_t distance = 0; distance <= reach; ++distance) {
+      const IndexLine& line = at(distance);
+      versions += IndexLine::Version(distance == 0 ? state : line.State());
+      for (EntryMask match = line.Match(tag); match != 0; match &= match - 1) {
+        if (found(line.Handle(__builtin_ctz(match)))) return true;
+      }
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);
+    for (uint32_t distance = 0; distance <= reach; ++distance) {
+      versions -= IndexLine::Version(at(distance).State());
+    }
+    if (versions == 0 && Segment(hash).bits() == segment.bits()) return false;
+  }
+}
+
+template <class Found>
+RowHandle ShardIndex::Find(uint64_t hash, Found&& found) const {
+  const uint8_t tag = IndexLine::TagOf(hash);
+  const SegmentRef segment = Segment(hash);
+  uint32_t line = Home(hash, segment);
+  uint32_t reach = IndexLine::Reach(segment.lines()[line].State());
+  if (reach == IndexLine::kMaxReach) reach = segment.num_lines() - 1;
+  for (;; --reach) {
+    const IndexLine& at = segment.lines()[line];
+    for (EntryMask match = at.Match(tag); match != 0; match &= match - 1) {
+      const RowHandle handle = at.Handle(__builtin_ctz(match));
+      if (found(handle)) return handle;
+    }
+    if (reach == 0) return kNoRow;
+    if (++line == segment.num_lines()) line = 0;
+  }
+}
+
+}  // namespace catamaran

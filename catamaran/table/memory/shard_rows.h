@@ -1,0 +1,40 @@
+// table/memory/shard_rows.h
+//
+// All rows of a shard: an arena for each class of rows that the table can have.
+//
+// Thread safety: that of RowArena.
+
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "catamaran/table/memory/row_access.h"
+#include "catamaran/table/memory/row_arena.h"
+#include "catamaran/table/memory/row_handle.h"
+#include "catamaran/table/row_layout.h"
+
+namespace catamaran {
+
+class ShardRows {
+ public:
+  ShardRows(const TableConfig& config, const RowLayout& layout, size_t reserve_bytes, PageMode mode,
+            Epochs& epochs);
+
+  RowArena& of(RowClass c) { return *arenas_[static_cast<size_t>(c)]; }
+  const RowArena& of(RowClass c) const { return *arenas_[static_cast<size_t>(c)]; }
+
+  uint32_t* row(RowHandle handle) const {
+    return arenas_[static_cast<size_t>(handle.row_class())]->row(handle.index());
+  }
+
+  // For the writer: of a row that is there.
+  uint64_t HashOf(RowHandle handle) const { return config_.Hash(LoadRowKey(row(handle))); }
+  void PrefetchKey(RowHandle handle) const { __builtin_prefetch(row(handle) + row_words::kKey); }
+
+ private:
+  const TableConfig& config_;
+  std::array<std::unique_ptr<RowArena>, kRowClasses> arenas_;
+};
+
+}  // namespace catamaran
