@@ -19,6 +19,14 @@ constexpr uint64_t Mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// The other way: Unmix64(Mix64(x)) is x.
+constexpr uint64_t Unmix64(uint64_t x) {
+  // x ^ (x >> n) is undone by shifts of n, 2 n, … up to the width of the word.
+  x = (x ^ (x >> 31) ^ (x >> 62)) * 0x319642b2d24d8ec3u;
+  x = (x ^ (x >> 27) ^ (x >> 54)) * 0x96de1b173f119089u;
+  return (x ^ (x >> 30) ^ (x >> 60)) - 0x9e3779b97f4a7c15u;
+}
+
 // The hash of a sequence whose hash so far is `hash` and whose next element is `value`; the order
 // counts.
 constexpr uint64_t HashCombine(uint64_t hash, uint64_t value) {

@@ -17,6 +17,16 @@ TEST(Hash, ValuesNeverChange) {
   EXPECT_EQ(HashCombine(1, 2), 0xd25e270107c612f4u);
 }
 
+TEST(Hash, MixingCanBeUndone) {
+  for (int bit = 0; bit < 64; ++bit) {
+    const uint64_t x = uint64_t{1} << bit;
+    for (const uint64_t y : {x, x - 1, ~x, Mix64(x)}) {
+      EXPECT_EQ(Unmix64(Mix64(y)), y);
+      EXPECT_EQ(Mix64(Unmix64(y)), y);
+    }
+  }
+}
+
 TEST(Hash, TextsThatDifferInLengthZerosOrSeedDiffer) {
   std::set<uint64_t> seen;
   for (size_t length = 0; length < 100; ++length) seen.insert(HashString(std::string(length, 0)));

@@ -283,27 +283,34 @@ Tensor ReadNpy(const FileSystem& fs, const std::string& path) {
   return header.fortran_order && header.shape.rank() > 1 ? ToRowMajor(tensor) : tensor;
 }
 
-void WriteNpy(FileSystem& fs, const std::string& path, const Tensor& tensor) {
+std::string FormatNpyHeader(DType dtype, const Shape& shape) {
   const auto* entry = std::find_if(std::begin(kNpyDTypes), std::end(kNpyDTypes),
-                                   [&](auto& e) { return e.dtype == tensor.dtype(); });
+                                   [&](auto& e) { return e.dtype == dtype; });
   if (entry == std::end(kNpyDTypes)) {
-    Fail("{}: .npy has no dtype for {}; cast the tensor to f32 before writing it", path,
-         Name(tensor.dtype()));
+    Fail(".npy has no dtype for {}; cast the tensor to f32 before writing it", Name(dtype));
   }
-  std::string dims = fmt::format("{}", fmt::join(tensor.shape(), ", "));
-  if (tensor.rank() == 1) dims += ",";
+  std::string dims = fmt::format("{}", fmt::join(shape, ", "));
+  if (shape.rank() == 1) dims += ",";
   std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", entry->descr, dims);
   const size_t prefix = kMagic.size() + 4;
   const size_t unpadded = prefix + header.size() + 1;
   header.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
   header += '\n';
-
   std::string out(kMagic);
-  out.reserve(prefix + header.size() + tensor.num_bytes());
   out += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
           static_cast<char>(header.size() >> 8)};
-  out += header;
+  return out + header;
+}
+
+void WriteNpy(FileSystem& fs, const std::string& path, const Tensor& tensor) {
+  std::string out;
+  try {
+    out = FormatNpyHeader(tensor.dtype(), tensor.shape());
+  } catch (const Error& error) {
+    Fail("{}: {}", path, error.what());
+  }
+  out.reserve(out.size() + tensor.num_bytes());
   if (tensor.num_bytes() > 0) {
     out.append(static_cast<const char*>(tensor.raw_data()), tensor.num_bytes());
   }

@@ -111,6 +111,10 @@ uint64_t FeatureSalt(std::string_view feature);
 constexpr uint64_t SaltedKey(uint64_t id, uint64_t salt) {
   return salt == 0 ? id : Mix64(id ^ salt);
 }
+// The id that has the key.
+constexpr uint64_t UnsaltedKey(uint64_t key, uint64_t salt) {
+  return salt == 0 ? key : Unmix64(key) ^ salt;
+}
 
 // An Error that says what was wrong if a table cannot be made from it.
 void CheckTableConfig(const TableConfig& config);
