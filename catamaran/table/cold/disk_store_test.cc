@@ -23,7 +23,6 @@ class DiskStoreTest : public testing::Test {
   DiskStoreTest() : directory_(fs::path(testing::TempDir()) / "disk_store_test") {
     fs::remove_all(directory_);
     fs::create_directories(directory_);
-    config_.width = 4;
   }
   ~DiskStoreTest() override { fs::remove_all(directory_); }
 
@@ -32,7 +31,7 @@ class DiskStoreTest : public testing::Test {
     return DiskStore::Make(layout(), {.directory = Path(name), .write_buffer_bytes = 64 << 10},
                            checkpoint);
   }
-  RowLayout layout() const { return RowLayout(config_); }
+  const RowLayout& layout() const { return layout_; }
 
   std::vector<uint32_t> Record(uint64_t key, RowClass c, float value) const {
     std::vector<uint32_t> record(static_cast<size_t>(layout().of(c).words));
@@ -57,7 +56,8 @@ class DiskStoreTest : public testing::Test {
   }
 
   const fs::path directory_;
-  TableConfig config_;
+  const TableConfig config_{.width = 4};
+  const RowLayout layout_{config_};
 };
 
 TEST_F(DiskStoreTest, RecordsComeBackAsTheyWereWithoutTheirSequenceNumber) {
