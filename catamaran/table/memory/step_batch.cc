@@ -9,30 +9,12 @@ namespace {
 
 constexpr int64_t kSumChunkFloats = int64_t{1} << 16;
 constexpr int64_t kGatherChunk = 8192;  // occurrences that a thread sorts into parts at once
-constexpr int64_t kLanes = 16;
-
-// sum = g * factor * scale, or sum += that, in this order of operations.
-template <bool kAdd>
-void TakeGradient(float* __restrict sum, const float* __restrict g, float factor, float scale,
-                  int64_t width) {
-  int64_t i = 0;
-  for (; i + kLanes <= width; i += kLanes) {
-    for (int64_t k = 0; k < kLanes; ++k) {
-      const float x = g[i + k] * factor * scale;
-      sum[i + k] = kAdd ? sum[i + k] + x : x;
-    }
-  }
-  for (; i < width; ++i) {
-    const float x = g[i] * factor * scale;
-    sum[i] = kAdd ? sum[i] + x : x;
-  }
-}
 
 }  // namespace
 
-void StepPart::Begin(const TableConfig& config, int64_t max_occurrences, bool keep_order) {
-  hash_seed_ = Mix64(config.seed);
-  width_ = config.width;
+void StepPart::Begin(const RowRules& rules, int64_t max_occurrences, bool keep_order) {
+  rules_ = &rules;
+  width_ = rules.config().width;
   keep_order_ = keep_order;
   size_t slots = 64;
   while (static_cast<int64_t>(slots) < 2 * max_occurrences) slots *= 2;
@@ -47,11 +29,12 @@ void StepPart::Begin(const TableConfig& config, int64_t max_occurrences, bool ke
 }
 
 void StepPart::Add(std::span<const StepOccurrence> occurrences, const StepSources& sources) {
+  const uint64_t seed = Mix64(rules_->config().seed);
   uint64_t hashes[kBlock];
   while (!occurrences.empty()) {
     const size_t n = std::min<size_t>(kBlock, occurrences.size());
     for (size_t i = 0; i < n; ++i) {
-      hashes[i] = Mix64(occurrences[i].key ^ hash_seed_);
+      hashes[i] = Mix64(occurrences[i].key ^ seed);
       __builtin_prefetch(&slots_[hashes[i] & mask_], 1);
     }
     for (size_t i = 0; i < n; ++i) {
@@ -105,14 +88,14 @@ void StepPart::AddGradient(StepKey& key, const StepOccurrence& occurrence,
     if (key.pushes == 2) {
       float* sum = NewSum();
       const float scale = static_cast<float>(sources.push(key.last_source).scale);
-      TakeGradient<false>(sum, key.gradient, key.factor, scale, width_);
+      rules_->AssignGradient(key.gradient, key.factor, scale, sum);
       key.gradient = sum;
       key.factor = 1;
     }
     const float scale = static_cast<float>(sources.push(occurrence.source).scale);
     // The sum is ours: NewSum made it.
-    TakeGradient<true>(const_cast<float*>(key.gradient), occurrence.gradient, occurrence.factor,
-                       scale, width_);
+    rules_->AddGradient(occurrence.gradient, occurrence.factor, scale,
+                        const_cast<float*>(key.gradient));
   }
   key.last_source = occurrence.source;
 }
@@ -126,11 +109,11 @@ float* StepPart::NewSum() {
   return chunks_[chunk].get() + (num_sums_++ % sums_per_chunk_) * width_;
 }
 
-StepBatch::StepBatch(const TableConfig& config, int part_bits)
-    : config_(config), part_bits_(part_bits), parts_(size_t{1} << part_bits) {}
+StepBatch::StepBatch(const RowRules& rules, int part_bits)
+    : rules_(rules), part_bits_(part_bits), parts_(size_t{1} << part_bits) {}
 
 void StepBatch::Gather(const TableStep& step, ThreadPool* pool, bool keep_order) {
-  sources_.Reset(step, config_.width);
+  sources_.Reset(step, rules_.config().width);
   if (pool != nullptr && part_bits_ > 0) {
     GatherParts(*pool, keep_order);
   } else {
@@ -141,7 +124,7 @@ void StepBatch::Gather(const TableStep& step, ThreadPool* pool, bool keep_order)
 void StepBatch::GatherOnePart(bool keep_order) {
   num_parts_ = 1;
   StepPart& part = parts_[0];
-  part.Begin(config_, sources_.size(), keep_order);
+  part.Begin(rules_, sources_.size(), keep_order);
   StepOccurrence block[64];
   size_t n = 0;
   sources_.ForEach(0, sources_.size(), [&](const StepOccurrence& occurrence) {
@@ -163,7 +146,7 @@ void StepBatch::GatherParts(ThreadPool& pool, bool keep_order) {
   const auto for_chunk = [&](int64_t chunk, auto&& visit) {
     const int64_t begin = chunk * kGatherChunk;
     sources_.ForEach(begin, std::min(begin + kGatherChunk, size), [&](const StepOccurrence& o) {
-      visit(place_[static_cast<size_t>(chunk * parts) + PartOf(config_.Hash(o.key))], o);
+      visit(place_[static_cast<size_t>(chunk * parts) + PartOf(rules_.config().Hash(o.key))], o);
     });
   };
   pool.ParallelFor(chunks, 1, [&](int64_t begin, int64_t end) {
@@ -192,7 +175,7 @@ void StepBatch::GatherParts(ThreadPool& pool, bool keep_order) {
     for (auto p = static_cast<size_t>(begin); p < static_cast<size_t>(end); ++p) {
       const auto first = static_cast<size_t>(part_begin_[p]);
       const auto count = static_cast<size_t>(part_begin_[p + 1]) - first;
-      parts_[p].Begin(config_, static_cast<int64_t>(count), keep_order);
+      parts_[p].Begin(rules_, static_cast<int64_t>(count), keep_order);
       parts_[p].Add(std::span(by_part_).subspan(first, count), sources_);
     }
   });

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "catamaran/table/memory/step_sources.h"
-#include "catamaran/table/table_config.h"
+#include "catamaran/table/row_rules.h"
 
 namespace catamaran {
 
@@ -50,7 +50,7 @@ class StepPart {
   };
 
   // Forgets the step before; there will be at most that many occurrences.
-  void Begin(const TableConfig& config, int64_t max_occurrences, bool keep_order);
+  void Begin(const RowRules& rules, int64_t max_occurrences, bool keep_order);
   void Add(std::span<const StepOccurrence> occurrences, const StepSources& sources);
 
   // In the order of their first occurrence.
@@ -79,7 +79,7 @@ class StepPart {
   void AddGradient(StepKey& key, const StepOccurrence& occurrence, const StepSources& sources);
   float* NewSum();
 
-  uint64_t hash_seed_ = 0;
+  const RowRules* rules_ = nullptr;
   int64_t width_ = 0;
   bool keep_order_ = false;
   // Open addressing: upper half of the hash in the upper half, place among the keys + 1 below.
@@ -96,8 +96,8 @@ class StepPart {
 
 class StepBatch {
  public:
-  // At most 2^part_bits parts.
-  StepBatch(const TableConfig& config, int part_bits);
+  // At most 2^part_bits parts. `rules` outlives it.
+  StepBatch(const RowRules& rules, int part_bits);
 
   // The step must stay as it is as long as the batch is used. With a pool: many parts, made by
   // its threads; without: one. keep_order: ForEachPushed will be called.
@@ -117,7 +117,7 @@ class StepBatch {
     return num_parts_ == 1 ? 0 : static_cast<size_t>(hash >> (64 - part_bits_));
   }
 
-  const TableConfig& config_;
+  const RowRules& rules_;
   const int part_bits_;
   StepSources sources_;
   std::vector<StepPart> parts_;
@@ -134,7 +134,7 @@ template <class F>
 void StepBatch::ForEachPushed(F&& visit) const {
   cursor_.assign(num_parts_, 0);
   sources_.ForEach(sources_.num_observed(), sources_.size(), [&](const StepOccurrence& o) {
-    const size_t p = PartOf(config_.Hash(o.key));
+    const size_t p = PartOf(rules_.config().Hash(o.key));
     const StepPart& part = parts_[p];
     visit(part.keys()[part.pushed_order()[cursor_[p]++]], o);
   });

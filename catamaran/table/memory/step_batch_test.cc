@@ -212,7 +212,8 @@ TEST(StepBatch, HoldsEveryKeyOnceWithAllThatHappensToIt) {
     TableConfig config;
     config.width = width;
     config.seed = 5;
-    StepBatch batch(config, 3);
+    const RowRules rules(config);
+    StepBatch batch(rules, 3);
     for (unsigned seed = 0; seed < 40; ++seed) {
       const RandomStep random(seed, width, seed % 3 == 0 ? 20 : 500, 1 + seed * 10);
       const Expected expected(random.step());
@@ -233,7 +234,8 @@ TEST(StepBatch, ManyThreadsSortALargeStepIntoParts) {
   ThreadPool pool(4);
   TableConfig config;
   config.width = 3;
-  StepBatch batch(config, 4);
+  const RowRules rules(config);
+  StepBatch batch(rules, 4);
   const RandomStep random(1, 3, 60'000, 20'000);
   batch.Gather(random.step(), &pool, true);
   ExpectSame(batch, Expected(random.step()), 3);
@@ -248,7 +250,8 @@ TEST(StepBatch, ManyThreadsSortALargeStepIntoParts) {
 TEST(StepBatch, AGradientThatIsAloneIsNotCopied) {
   TableConfig config;
   config.width = 4;
-  StepBatch batch(config, 0);
+  const RowRules rules(config);
+  StepBatch batch(rules, 0);
   const std::vector<uint64_t> keys = {1, 2, 1};
   const std::vector<float> gradients(12, 1.0f);
   RowsValue rows{.width = 4};

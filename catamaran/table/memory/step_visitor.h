@@ -1,0 +1,77 @@
+// table/memory/step_visitor.h
+//
+// Does to the rows of a memory table what one part of a step says, key by key in the order of
+// their first occurrence, as row_rules.h describes. Keys are looked up some ahead of the one that
+// is written, in stages, so that the memory works on many of them at once.
+//
+// Thread safety: different visitors may visit different parts (of one batch) at the same time.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "catamaran/table/memory/memory_store.h"
+#include "catamaran/table/memory/row_changes.h"
+#include "catamaran/table/memory/step_batch.h"
+#include "catamaran/table/row_rules.h"
+#include "catamaran/table/sketch.h"
+
+namespace catamaran {
+
+class StepVisitor {
+ public:
+  // All outlive it; `sketch` may be null.
+  StepVisitor(MemoryStore& store, const RowRules& rules, TableSketch* sketch,
+              std::span<const std::unique_ptr<RowChanges>> changes);
+
+  // push_rules: of each push of the step. Sets has_row of each key.
+  void Visit(const TableStep& step, const StepSources& sources,
+             std::span<const StepRule> push_rules, StepPart& part);
+
+  // What the last visit made: rows of each feature (from 0), and whether keys without a row had
+  // gradients.
+  std::span<const int64_t> rows_made() const { return rows_made_; }
+  bool left_gradients() const { return left_gradients_; }
+
+ private:
+  void VisitKey(StepKey& key, Shard& shard, RowHandle guess);
+  // A key with a row.
+  void Write(const StepKey& key, Shard& shard, RowHandle handle);
+  void WriteNarrow(const StepKey& key, Shard& shard, RowHandle handle);
+  // A key without one; `waiting` is its count, if there is one. Whether it has a row now.
+  bool VisitMissing(const StepKey& key, Shard& shard, RowHandle waiting);
+  // Puts a row that is about to be made in its place.
+  void Make(const StepKey& key, Shard& shard, RowHandle waiting);
+
+  bool Counts(const StepKey& key) const { return !observed_ || key.last_seen != StepKey::kNone; }
+  int64_t Occurrences(const StepKey& key) const;
+  void SeeAll(const StepKey& key, uint32_t* record) const {
+    part_->ForEachSeen(key, [&](float show, float click) { RowRules::See(show, click, record); });
+  }
+  // Null if the key has none.
+  const float* GradientOf(const StepKey& key);
+  void Update(const StepKey& key, RowClass c, const float* gradient, uint32_t* record) const;
+
+  MemoryStore& store_;
+  const RowRules& rules_;
+  TableSketch* const sketch_;
+  const std::span<const std::unique_ptr<RowChanges>> changes_;
+
+  // Of the visit.
+  const TableStep* step_ = nullptr;
+  const StepSources* sources_ = nullptr;
+  const StepPart* part_ = nullptr;
+  std::span<const StepRule> push_rules_;
+  bool observed_ = false;
+  uint32_t now_ = 0;
+  bool left_gradients_ = false;
+  std::vector<int64_t> rows_made_;
+
+  std::vector<uint32_t> waiting_, record_, grown_;  // records in the making
+  std::vector<float> gradient_;
+};
+
+}  // namespace catamaran
