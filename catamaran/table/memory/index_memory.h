@@ -36,11 +36,10 @@ class IndexMemory {
   static constexpr size_t kPieceBytes = size_t{kPieceLines} * sizeof(IndexLine);
   struct Piece {
     int lines = 0;  // of its blocks; 0: the piece is free
-    int begun = 0;  // blocks handed out at least once
+    int begun = 0;  // blocks that were handed out, from the first on
     int in_use = 0;
-    IndexLine* free = nullptr;  // a list through the first words of the blocks
-    bool dirty = false;         // has memory, which may be other than zeros
-    bool listed = false;        // in with_room_ of its size
+    int touched_lines = 0;      // from the first on; the others are zeros, without memory
+    IndexLine* free = nullptr;  // begun and not in use: a list through the blocks' first words
   };
   struct Size {
     int lines = 0;
@@ -50,6 +49,7 @@ class IndexMemory {
   Size& SizeOf(int lines);
   uint32_t TakePiece(int lines);
   void ReturnFreePieces();
+  void CountBytes();
   IndexLine* FirstLine(uint32_t piece) const {
     return reinterpret_cast<IndexLine*>(range_.base() + size_t{piece} * kPieceBytes);
   }
@@ -58,12 +58,9 @@ class IndexMemory {
   std::vector<Piece> pieces_;
   std::vector<uint32_t> free_pieces_;
   std::vector<Size> sizes_;
-  size_t dirty_free_ = 0;  // of free_pieces_
-  size_t dirty_ = 0;       // pieces with memory
+  int64_t touched_lines_ = 0;
   int64_t heap_bytes_ = 0;
   std::atomic<int64_t> bytes_ = 0;
-
-  void CountBytes();
 };
 
 }  // namespace catamaran

@@ -17,6 +17,7 @@
 #include "catamaran/base/function_ref.h"
 #include "catamaran/table/memory/epochs.h"
 #include "catamaran/table/memory/shard.h"
+#include "catamaran/table/row_codec.h"
 #include "catamaran/table/row_layout.h"
 #include "catamaran/table/table_config.h"
 
@@ -68,8 +69,13 @@ class MemoryStore {
   std::string pages() const;
 
  private:
+  // Keys that are key `first` and so on of a Pull.
+  template <bool kPlainFloats>
+  void PullSome(std::span<const uint64_t> keys, float* out, size_t first, Missing missing) const;
+
   const TableConfig config_;
   const RowLayout layout_;
+  const RowCodec codec_;
   const int shard_bits_;
   mutable Epochs epochs_;
   std::vector<std::unique_ptr<Shard>> shards_;

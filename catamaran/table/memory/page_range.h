@@ -44,9 +44,10 @@ class PageRange {
   // range or the memory is too small.
   void Grow(size_t bytes);
 
-  // Gives all whole slabs from `bytes` on back.
-  void Shrink(size_t bytes);
-  // Gives the pages of a part back; it stays usable, and is zeros when it is used again.
+  // Gives the memory beyond `bytes` back, as far as that is whole pages. Returns how many bytes
+  // from the beginning on still have memory.
+  size_t Shrink(size_t bytes);
+  // Gives the pages of a part back, unless they are explicit; it stays usable, and is zeros.
   void Release(size_t first, size_t bytes);
 
   // What `used` bytes from the beginning on, touched so far, take of memory.
@@ -54,6 +55,7 @@ class PageRange {
 
  private:
   bool BeginsHuge(size_t slab) const;
+  void MapSlab(size_t at);
   void MakeHuge(size_t slab);
 
   char* base_ = nullptr;

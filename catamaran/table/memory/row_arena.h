@@ -1,7 +1,7 @@
 // table/memory/row_arena.h
 //
 // The rows of one class in one shard: the slots [0, count) hold rows, one after another. Memory
-// beyond them is given back when it is more than a slab and no reader can be looking at it.
+// beyond them, but for some reserve, is given back when no reader can be looking at it.
 //
 // Thread safety: row() and count() may be called at any time; the rest by the shard's writer.
 
@@ -28,8 +28,9 @@ class RowArena {
   // Makes sure that there is memory for the slot `count()`. An Error, with nothing changed, if
   // there is none.
   void MakeRoom() {
-    if (next_row_end() > usable_) Grow();
+    if (!HasRoom()) Grow();
   }
+  bool HasRoom() const { return next_row_end() <= usable_; }
   // Slot `count()` holds a row from now on. REQUIRES: MakeRoom().
   uint32_t Append();
   // The last slot holds none from now on.
@@ -47,6 +48,8 @@ class RowArena {
  private:
   size_t used_bytes() const { return static_cast<size_t>(count()) * words_ * sizeof(uint32_t); }
   size_t next_row_end() const { return used_bytes() + words_ * sizeof(uint32_t); }
+  // What is kept of `used` bytes and beyond.
+  static size_t KeepOf(size_t used);
   void Grow();
   void TryShrink();
   void CountBytes();

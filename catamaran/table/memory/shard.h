@@ -137,10 +137,15 @@ class Shard {
   void Announce(RowHandle slot) {
     if (watcher_ != nullptr) watcher_->BeforeSlotChange(slot);
   }
+  // For one more row, and notes how long it took.
+  void MakeRoom(uint64_t hash, RowClass c);
+  RowHandle Append(RowClass c, const uint32_t* record);
   // Fills the slot of a row that the index knows no more.
   void CloseGap(RowHandle gap);
 
   const RowLayout& layout_;
+  const uint64_t first_hash_;
+  const uint64_t last_hash_;
   SlotWatcher* watcher_ = nullptr;
   ShardRows rows_;
   ShardIndex index_;

@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "catamaran/base/function_ref.h"
@@ -54,7 +55,7 @@ class ShardIndex {
   static constexpr int kMaxSegmentLines = 65535;
 
   // `rows` and `epochs` outlive it.
-  ShardIndex(int shard_bits, int64_t shard, const ShardRows& rows, Epochs& epochs,
+  ShardIndex(int shard_bits, uint64_t shard, const ShardRows& rows, Epochs& epochs,
              size_t reserve_bytes, PageMode mode);
   ~ShardIndex();
   ShardIndex(const ShardIndex&) = delete;
@@ -91,8 +92,14 @@ class ShardIndex {
   RowHandle Find(uint64_t hash, Found&& found) const;
 
   // Makes sure that the next Insert of this hash finds room. An Error, with nothing lost, if there
-  // is no memory for it. Returns whether something had to be made anew.
-  bool MakeRoom(uint64_t hash);
+  // is no memory for it.
+  void MakeRoom(uint64_t hash) {
+    while (!HasRoom(hash)) Grow(hash);
+  }
+  bool HasRoom(uint64_t hash) const {
+    const SegmentRef segment = Segment(hash);
+    return HeaderOf(segment).count < Limit(segment.num_lines());
+  }
   // REQUIRES: MakeRoom(hash).
   void Insert(uint64_t hash, RowHandle handle);
   // REQUIRES for both: there is an entry of this hash and handle.
@@ -118,9 +125,9 @@ class ShardIndex {
  private:
   // In the line before a segment's first.
   struct Header {
-    uint64_t prefix;  // the bits that its keys share after the shard's, as a number
-    int64_t count;    // entries
+    int64_t count;  // entries
   };
+  using FirstAndLast = std::pair<uint64_t, uint64_t>;
   struct Entry {
     IndexLine* line = nullptr;
     int number = 0;
@@ -136,8 +143,10 @@ class ShardIndex {
     return *reinterpret_cast<Header*>(segment.lines() - 1);
   }
   static int64_t Limit(uint32_t lines) { return int64_t{lines} * IndexLine::kEntries * 7 / 8; }
-  int FullBlockLines(uint64_t hash) const;  // of a segment with its header
-  uint64_t FirstHash(SegmentRef segment) const;
+  // Of a segment that will rather split than grow, with its header.
+  static int FullBlockLines(uint64_t hash);
+  // The hashes of the segment that `hash` belongs to.
+  FirstAndLast Range(uint64_t hash, SegmentRef segment) const;
   int directory_depth() const {
     return static_cast<int>(root_.load(std::memory_order_relaxed) & 63);
   }
@@ -145,24 +154,24 @@ class ShardIndex {
     return reinterpret_cast<uint64_t*>(root_.load(std::memory_order_relaxed) & ~uint64_t{63});
   }
 
-  SegmentRef NewSegment(int block_lines, int depth, uint64_t prefix);
-  void Publish(SegmentRef segment);
+  SegmentRef NewSegment(int block_lines, int depth);
+  // Makes the directory say `segment` for all hashes that it shares its bits with.
+  void Publish(uint64_t hash, SegmentRef segment);
   void RetireSegment(SegmentRef segment);
   Entry Locate(uint64_t hash, RowHandle handle) const;
-  void Place(SegmentRef segment, uint64_t hash, RowHandle handle);
+  void Place(SegmentRef segment, uint64_t hash, RowHandle handle) const;
   template <class Visit>
-  void ForEachEntry(SegmentRef segment, uint32_t first_line, uint32_t num_lines,
-                    Visit&& visit) const;
+  void ForEachEntry(SegmentRef segment, uint32_t line, uint32_t num_lines, Visit&& visit) const;
   void Grow(uint64_t hash);
-  void Rebuild(SegmentRef segment, int block_lines);
-  void Split(SegmentRef segment);
+  void Rebuild(uint64_t hash, int block_lines);
+  void Split(uint64_t hash);
   bool MayDoubleDirectory() const;
+  void SetDirectory(uint64_t* entries, int depth);
   void DoubleDirectory();
   void FreeRetired();
 
   std::atomic<uint64_t> root_ = 0;  // the directory's address, and how many bits it is indexed by
   const int shard_bits_;
-  const uint64_t shard_;
   const ShardRows& rows_;
   Epochs& epochs_;
   IndexMemory memory_;

@@ -28,6 +28,24 @@ class ShardRows {
     return arenas_[static_cast<size_t>(handle.row_class())]->row(handle.index());
   }
 
+  const TableConfig& config() const { return config_; }
+
+  // Asks for all of a row that a look-up or an update wants, but the end of long ones.
+  void PrefetchRow(RowHandle handle) const {
+    const RowArena& arena = *arenas_[static_cast<size_t>(handle.row_class())];
+    const uint32_t* const words = arena.row(handle.index());
+    PrefetchLines(words, words + arena.words());
+  }
+  static void PrefetchLines(const uint32_t* begin, const uint32_t* end) {
+    constexpr uintptr_t kLine = 64;
+    constexpr uintptr_t kMost = 8 * kLine;  // from there on the processor sees the pattern itself
+    const auto first = reinterpret_cast<uintptr_t>(begin) & ~(kLine - 1);
+    const auto last = reinterpret_cast<uintptr_t>(end) - 1;
+    for (uintptr_t at = first; at <= last && at < first + kMost; at += kLine) {
+      __builtin_prefetch(reinterpret_cast<const void*>(at));
+    }
+  }
+
   // For the writer: of a row that is there.
   uint64_t HashOf(RowHandle handle) const { return config_.Hash(LoadRowKey(row(handle))); }
   void PrefetchKey(RowHandle handle) const { __builtin_prefetch(row(handle) + row_words::kKey); }

@@ -1,0 +1,155 @@
+#include "catamaran/table/memory/shard.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace catamaran {
+
+Shard::Shard(const TableConfig& config, const RowLayout& layout, Epochs& epochs,
+             const Options& options)
+    : layout_(layout),
+      first_hash_(options.shard_bits == 0
+                      ? 0
+                      : static_cast<uint64_t>(options.shard) << (64 - options.shard_bits)),
+      last_hash_(first_hash_ + (UINT64_MAX >> options.shard_bits)),
+      rows_(config, layout, options.reserve_bytes, options.pages, epochs),
+      index_(options.shard_bits, static_cast<uint64_t>(options.shard), rows_, epochs,
+             options.reserve_bytes / 2, options.pages) {}
+
+// --- Finding.
+
+RowHandle Shard::Find(uint64_t hash, uint64_t key) const {
+  return index_.Find(hash, [&](RowHandle handle) { return RecordKey(row(handle)) == key; });
+}
+
+RowHandle Shard::PrefetchRow(uint64_t hash) const {
+  return index_.Find(hash, [&](RowHandle handle) {
+    rows_.PrefetchRow(handle);
+    return true;
+  });
+}
+
+RowHandle Shard::Find(uint64_t hash, uint64_t key, RowHandle guess) const {
+  if (guess && guess.index() < count(guess.row_class()) && RecordKey(row(guess)) == key) {
+    return guess;
+  }
+  return Find(hash, key);
+}
+
+// --- Changing.
+
+void Shard::MakeRoom(uint64_t hash, RowClass c) {
+  const auto begin = std::chrono::steady_clock::now();
+  Reclaim();
+  index_.MakeRoom(hash);
+  rows_.of(c).MakeRoom();
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
+  if (took.count() > longest_pause_ns()) {
+    longest_pause_ns_.store(took.count(), std::memory_order_relaxed);
+  }
+}
+
+RowHandle Shard::Append(RowClass c, const uint32_t* record) {
+  RowArena& arena = rows_.of(c);
+  Announce(RowHandle(c, static_cast<uint32_t>(arena.count())));
+  const RowHandle handle(c, arena.Append());
+  StoreRow(MutableRow(handle), record, arena.words());
+  return handle;
+}
+
+RowHandle Shard::Insert(uint64_t hash, RowClass c, const uint32_t* record) {
+  if (!index_.HasRoom(hash) || !rows_.of(c).HasRoom()) MakeRoom(hash, c);
+  const RowHandle handle = Append(c, record);
+  index_.Insert(hash, handle);
+  return handle;
+}
+
+void Shard::Store(RowHandle handle, const uint32_t* record) {
+  Announce(handle);
+  StoreRow(MutableRow(handle), record, layout_.of(handle.row_class()).words);
+}
+
+void Shard::CloseGap(RowHandle gap) {
+  RowArena& arena = rows_.of(gap.row_class());
+  const RowHandle last(gap.row_class(), static_cast<uint32_t>(arena.count() - 1));
+  uint32_t* const last_row = MutableRow(last);
+  if (!(gap == last)) {
+    Announce(last);
+    StoreRow(MutableRow(gap), last_row, arena.words());
+    index_.Replace(rows_.HashOf(last), last, gap);
+  }
+  BeginRowWrite(last_row);  // and it never ends: there is no row
+  arena.RemoveLast();
+}
+
+void Shard::Remove(RowHandle handle) {
+  Announce(handle);
+  index_.Remove(rows_.HashOf(handle), handle);
+  CloseGap(handle);
+}
+
+RowHandle Shard::ChangeClass(RowHandle handle, uint64_t hash, RowClass c, const uint32_t* record) {
+  if (!rows_.of(c).HasRoom()) MakeRoom(hash, c);
+  Announce(handle);
+  const RowHandle made = Append(c, record);
+  index_.Replace(hash, handle, made);
+  CloseGap(handle);
+  return made;
+}
+
+void Shard::Reclaim() {
+  index_.Reclaim();
+  for (int c = 0; c < kRowClasses; ++c) rows_.of(static_cast<RowClass>(c)).Reclaim();
+}
+
+// --- Walking.
+
+void Shard::WalkRange(uint64_t first, uint64_t last, FunctionRef<void(RowHandle)> visit) const {
+  first = std::max(first, first_hash_);
+  last = std::min(last, last_hash_);
+  if (first > last) return;
+  index_.Walk(first, last, [&](RowHandle handle) {
+    const uint64_t hash = rows_.HashOf(handle);
+    if (hash >= first && hash <= last) visit(handle);
+  });
+}
+
+int64_t Shard::RemoveIf(uint64_t first, uint64_t last, FunctionRef<bool(RowHandle)> doomed) {
+  // Removing moves other rows, so they are all chosen first.
+  std::vector<uint64_t> keys;
+  WalkRange(first, last, [&](RowHandle handle) {
+    if (doomed(handle)) keys.push_back(RecordKey(row(handle)));
+  });
+  for (const uint64_t key : keys) Remove(Find(rows_.config().Hash(key), key));
+  return static_cast<int64_t>(keys.size());
+}
+
+// --- Reading.
+
+bool Shard::Read(uint64_t hash, uint64_t key, RowClass* c, uint32_t* record) const {
+  for (int tries = 0;; ++tries) {
+    bool again = false;
+    const bool found = index_.Search(hash, [&](RowHandle handle) {
+      if (!LoadRow(row(handle), record, layout_.of(handle.row_class()).words)) {
+        // It is being written, or has just gone: then the index says so the next time.
+        again = true;
+        return true;
+      }
+      *c = handle.row_class();
+      return RecordKey(record) == key;
+    });
+    if (!again) return found;
+    if (tries % 64 == 63) sched_yield();  // whoever writes it waits for a processor
+  }
+}
+
+int64_t Shard::row_bytes() const {
+  int64_t bytes = 0;
+  for (int c = 0; c < kRowClasses; ++c) bytes += rows_.of(static_cast<RowClass>(c)).bytes();
+  return bytes;
+}
+
+}  // namespace catamaran

@@ -1,0 +1,273 @@
+#include "catamaran/table/memory/shard_index.h"
+
+#include <algorithm>
+#include <array>
+#include <new>
+
+#include "catamaran/base/error.h"
+
+namespace catamaran {
+namespace {
+
+// How much smaller than a full one the smallest segment is, as a power of two.
+constexpr int kSmallestShift = 6;
+// Directories are not indexed by more bits than this, with those of the shard.
+constexpr int kMaxDirectoryBits = 28;
+
+uint64_t* NewDirectory(int depth) {
+  return static_cast<uint64_t*>(
+      ::operator new (sizeof(uint64_t) << depth, std::align_val_t{alignof(IndexLine)}));
+}
+void DeleteDirectory(void* entries) {
+  ::operator delete (entries, std::align_val_t{alignof(IndexLine)});
+}
+
+}  // namespace
+
+int ShardIndex::FullBlockLines(uint64_t hash) {
+  // Eight steps within a factor of two; a piece of memory holds 16, 15, … 9 such blocks.
+  return IndexMemory::kPieceLines / (16 - static_cast<int>(hash >> 61));
+}
+
+ShardIndex::ShardIndex(int shard_bits, uint64_t shard, const ShardRows& rows, Epochs& epochs,
+                       size_t reserve_bytes, PageMode mode)
+    : shard_bits_(shard_bits), rows_(rows), epochs_(epochs), memory_(reserve_bytes, mode) {
+  const uint64_t hash = shard_bits == 0 ? 0 : shard << (64 - shard_bits);
+  const SegmentRef segment = NewSegment(FullBlockLines(hash) >> kSmallestShift, 0);
+  uint64_t* entries = NewDirectory(0);
+  entries[0] = segment.bits();
+  SetDirectory(entries, 0);
+  segments_ = 1;
+}
+
+ShardIndex::~ShardIndex() {
+  const uint64_t* entries = directory();
+  const size_t size = size_t{1} << directory_depth();
+  for (size_t i = 0; i < size;) {
+    const SegmentRef segment(entries[i]);
+    memory_.Free(segment.lines() - 1, static_cast<int>(segment.num_lines()) + 1);
+    i += size >> segment.depth();
+  }
+  for (const Retired& old : retired_) {
+    if (old.lines > 0) {
+      memory_.Free(static_cast<IndexLine*>(old.memory), old.lines);
+    } else {
+      DeleteDirectory(old.memory);
+    }
+  }
+  DeleteDirectory(directory());
+}
+
+// --- Entries.
+
+void ShardIndex::Place(SegmentRef segment, uint64_t hash, RowHandle handle) const {
+  IndexLine* const lines = segment.lines();
+  const uint32_t home = Home(hash, segment);
+  uint32_t at = home;
+  uint32_t distance = 0;
+  EntryMask empty;
+  while ((empty = lines[at].Empty()) == 0) {
+    ++distance;
+    if (++at == segment.num_lines()) at = 0;
+  }
+  lines[at].Put(__builtin_ctz(empty), IndexLine::TagOf(hash), handle);
+  if (distance > 0) lines[home].AddOverflow(distance);
+  ++HeaderOf(segment).count;
+}
+
+void ShardIndex::Insert(uint64_t hash, RowHandle handle) { Place(Segment(hash), hash, handle); }
+
+ShardIndex::Entry ShardIndex::Locate(uint64_t hash, RowHandle handle) const {
+  const uint8_t tag = IndexLine::TagOf(hash);
+  const SegmentRef segment = Segment(hash);
+  uint32_t at = Home(hash, segment);
+  for (uint32_t distance = 0; distance < segment.num_lines(); ++distance) {
+    IndexLine& line = segment.lines()[at];
+    for (EntryMask match = line.Match(tag); match != 0; match &= match - 1) {
+      const int number = __builtin_ctz(match);
+      if (line.Handle(number) == handle) return {&line, number, distance};
+    }
+    if (++at == segment.num_lines()) at = 0;
+  }
+  Fail("internal error: the index of a table has no entry for one of its rows");
+}
+
+void ShardIndex::Remove(uint64_t hash, RowHandle handle) {
+  const Entry entry = Locate(hash, handle);
+  const SegmentRef segment = Segment(hash);
+  entry.line->Clear(entry.number);
+  if (entry.distance > 0) segment.lines()[Home(hash, segment)].RemoveOverflow();
+  const int64_t count = --HeaderOf(segment).count;
+  if (count >= Limit(segment.num_lines()) / 4) return;
+  const int block = static_cast<int>(segment.num_lines()) + 1;
+  if (block / 2 < FullBlockLines(hash) >> kSmallestShift) return;
+  try {
+    Rebuild(hash, block / 2);
+  } catch (const Error&) {
+    // No memory for the smaller one: then it stays as it is.
+  }
+}
+
+void ShardIndex::Replace(uint64_t hash, RowHandle from, RowHandle to) {
+  const Entry entry = Locate(hash, from);
+  entry.line->Replace(entry.number, to);
+}
+
+template <class Visit>
+void ShardIndex::ForEachEntry(SegmentRef segment, uint32_t line, uint32_t num_lines,
+                              Visit&& visit) const {
+  // Rows are far away: some lines' worth of them are asked for at once.
+  constexpr uint32_t kLines = 16;
+  std::array<RowHandle, kLines * IndexLine::kEntries> handles;
+  while (num_lines > 0) {
+    size_t n = 0;
+    const uint32_t some = std::min(num_lines, kLines);
+    for (uint32_t i = 0; i < some; ++i) {
+      const IndexLine& at = segment.lines()[line];
+      if (++line == segment.num_lines()) line = 0;
+      const EntryMask used = ~at.Empty() & IndexLine::kAllEntries;
+      for (EntryMask mask = used; mask != 0; mask &= mask - 1) {
+        handles[n] = at.Handle(__builtin_ctz(mask));
+        rows_.PrefetchKey(handles[n++]);
+      }
+    }
+    num_lines -= some;
+    for (size_t i = 0; i < n; ++i) visit(handles[i]);
+  }
+}
+
+ShardIndex::FirstAndLast ShardIndex::Range(uint64_t hash, SegmentRef segment) const {
+  const int bits = shard_bits_ + segment.depth();
+  const uint64_t rest = bits == 0 ? UINT64_MAX : (uint64_t{1} << (64 - bits)) - 1;
+  return {hash & ~rest, hash | rest};
+}
+
+void ShardIndex::Walk(uint64_t first, uint64_t last, FunctionRef<void(RowHandle)> visit) const {
+  for (;;) {
+    const SegmentRef segment = Segment(first);
+    const auto [segment_first, segment_last] = Range(first, segment);
+    const uint32_t begin = Home(first, segment);
+    const uint32_t end = Home(std::min(last, segment_last), segment) + 1;
+    // Entries that did not fit into their homes lie beyond the end.
+    uint32_t reach = end;
+    for (uint32_t i = begin; i < end; ++i) {
+      const uint32_t away = IndexLine::Reach(segment.lines()[i].State());
+      reach = std::max(reach, i + 1 + (away == IndexLine::kMaxReach ? segment.num_lines() : away));
+    }
+    ForEachEntry(segment, begin, std::min(reach - begin, segment.num_lines()), visit);
+    if (segment_last >= last) return;
+    first = segment_last + 1;
+  }
+}
+
+// --- Segments.
+
+SegmentRef ShardIndex::NewSegment(int block_lines, int depth) {
+  return SegmentRef(memory_.Allocate(block_lines) + 1, block_lines - 1, depth);
+}
+
+void ShardIndex::Publish(uint64_t hash, SegmentRef segment) {
+  const int depth = directory_depth();
+  const uint64_t place = (hash << shard_bits_) >> 1 >> (63 - depth);
+  const uint64_t same = uint64_t{1} << (depth - segment.depth());
+  uint64_t* first = directory() + (place & ~(same - 1));
+  for (uint64_t i = 0; i < same; ++i) {
+    __atomic_store_n(first + i, segment.bits(), __ATOMIC_RELEASE);
+  }
+}
+
+void ShardIndex::RetireSegment(SegmentRef segment) {
+  retired_.push_back(
+      {segment.lines() - 1, static_cast<int>(segment.num_lines()) + 1, epochs_.Retire()});
+}
+
+void ShardIndex::Grow(uint64_t hash) {
+  const SegmentRef segment = Segment(hash);
+  const int block = static_cast<int>(segment.num_lines()) + 1;
+  const int full = FullBlockLines(hash);
+  if (block < full) {
+    int shift = kSmallestShift;
+    while (full >> shift <= block) --shift;
+    Rebuild(hash, full >> shift);
+  } else if (segment.depth() < directory_depth() || MayDoubleDirectory()) {
+    Split(hash);
+  } else if (2 * block <= kMaxSegmentLines) {
+    Rebuild(hash, 2 * block);
+  } else {
+    Fail("table: more than {} keys whose hashes begin with the same {} bits",
+         HeaderOf(segment).count, shard_bits_ + segment.depth());
+  }
+}
+
+void ShardIndex::Rebuild(uint64_t hash, int block_lines) {
+  const SegmentRef old = Segment(hash);
+  const SegmentRef made = NewSegment(block_lines, old.depth());
+  ForEachEntry(old, 0, old.num_lines(),
+               [&](RowHandle handle) { Place(made, rows_.HashOf(handle), handle); });
+  Publish(hash, made);
+  RetireSegment(old);
+  FreeRetired();
+}
+
+void ShardIndex::Split(uint64_t hash) {
+  const SegmentRef old = Segment(hash);
+  const int depth = old.depth() + 1;
+  const int block = static_cast<int>(old.num_lines()) + 1;
+  if (depth > directory_depth()) DoubleDirectory();
+  const SegmentRef low = NewSegment(block, depth);
+  SegmentRef high;
+  try {
+    high = NewSegment(block, depth);
+  } catch (...) {
+    memory_.Free(low.lines() - 1, block);
+    throw;
+  }
+  const uint64_t bit = uint64_t{1} << (64 - shard_bits_ - depth);
+  ForEachEntry(old, 0, old.num_lines(), [&](RowHandle handle) {
+    const uint64_t h = rows_.HashOf(handle);
+    Place((h & bit) != 0 ? high : low, h, handle);
+  });
+  Publish(hash & ~bit, low);
+  Publish(hash | bit, high);
+  ++segments_;
+  RetireSegment(old);
+  FreeRetired();
+}
+
+// --- Directories.
+
+bool ShardIndex::MayDoubleDirectory() const {
+  // Keys that somebody chose could make it long for nothing.
+  const int depth = directory_depth();
+  return shard_bits_ + depth < kMaxDirectoryBits && (int64_t{1} << depth) <= 64 + 8 * segments_;
+}
+
+void ShardIndex::SetDirectory(uint64_t* entries, int depth) {
+  root_.store(reinterpret_cast<uint64_t>(entries) | static_cast<uint64_t>(depth),
+              std::memory_order_release);
+  directory_bytes_.store(int64_t{sizeof(uint64_t)} << depth, std::memory_order_relaxed);
+}
+
+void ShardIndex::DoubleDirectory() {
+  const int depth = directory_depth();
+  uint64_t* const old = directory();
+  uint64_t* const made = NewDirectory(depth + 1);
+  for (size_t i = 0; i < size_t{1} << depth; ++i) made[2 * i] = made[2 * i + 1] = old[i];
+  SetDirectory(made, depth + 1);
+  retired_.push_back({old, 0, epochs_.Retire()});
+}
+
+void ShardIndex::FreeRetired() {
+  size_t passed = 0;
+  while (passed < retired_.size() && epochs_.Passed(retired_[passed].stamp)) ++passed;
+  for (size_t i = 0; i < passed; ++i) {
+    if (retired_[i].lines > 0) {
+      memory_.Free(static_cast<IndexLine*>(retired_[i].memory), retired_[i].lines);
+    } else {
+      DeleteDirectory(retired_[i].memory);
+    }
+  }
+  retired_.erase(retired_.begin(), retired_.begin() + static_cast<ptrdiff_t>(passed));
+}
+
+}  // namespace catamaran
