@@ -122,9 +122,7 @@ class RowFile {
                 FunctionRef<void(const uint32_t* record)> visit) const;
   void ScanDeleted(uint64_t first, uint64_t last, FunctionRef<void(uint64_t key)> visit) const;
 
-  // Compares every checksum.
-  void CheckBlocks() const;
-  // The same, and looks whether all is as it should be behind it: the order of the
+  // Compares every checksum, and looks whether all is as it should be behind it: the order of the
   // rows, no key twice, the tables by which rows are found, words that must be 0. An Error if not.
   void Verify() const;
 
@@ -138,9 +136,9 @@ class RowFile {
     const std::byte* data = nullptr;
   };
   const Section& section(int s) const;
-  // The first entry with a hash >= `hash`: count if there is none. Checks what it looks at.
+  // The first entry with a hash >= `hash`: count if there is none.
   int64_t LowerBound(int s, uint64_t hash) const;
-  // The hash of entry i. Checks the entry.
+  // The hash of entry i. Checks its block.
   uint64_t HashAt(int s, int64_t i) const;
   // Returns when entries [i, j) have been checked, or throws.
   void CheckEntries(int s, int64_t i, int64_t j) const;
@@ -152,8 +150,8 @@ class RowFile {
   std::unique_ptr<Impl> impl_;
 };
 
-// Writes down what a cut holds, in one pass. The cut is of the table that `head` describes;
-// head.full and head.total_rows are taken from the cut. Deleted keys are sorted in memory.
+// Writes down what a cut holds: the rows that it holds, in one pass. The cut is of the table that
+// `head` describes; head.full and head.total_rows are taken from the cut.
 RowFileMark WriteCut(FileSystem& fs, const std::string& path, RowFileHead head, TableCut& cut);
 
 }  // namespace catamaran

@@ -46,7 +46,7 @@ void MemoryTableWriter::Apply(const TableStep& step) {
   const bool parallel = step.pool != nullptr && step.pool->threads() > 1 &&
                         CountOccurrences(step) >= kParallelOccurrences;
   batch_.Gather(step, parallel ? step.pool : nullptr, policies_.shared != nullptr);
-  if (attached_.attached()) BringBatch();
+  if (attached_.attached()) BringBatch(step);
 
   policies_.features.Count(step);
   push_rules_.clear();
@@ -75,10 +75,8 @@ void MemoryTableWriter::Apply(const TableStep& step) {
   }
   if (policies_.shared && left_gradients) UpdateShared(step);
 
-  if (policies_.expiry.active()) {
-    policies_.expiry.EndStep(step.event_time, Counts());
-    RunExpiry();
-  }
+  policies_.expiry.EndStep(step.event_time, Counts());
+  RunExpiry();
   for (int64_t s = 0; s < store_.num_shards(); ++s) store_.shard(s).Reclaim();
 }
 
@@ -103,7 +101,6 @@ void MemoryTableWriter::UpdateShared(const TableStep& step) {
 }
 
 int64_t MemoryTableWriter::Expire(int64_t now) {
-  if (!policies_.expiry.active()) return 0;
   policies_.expiry.BeginAll(now, Counts());
   const int64_t removed = RunExpiry();
   for (int64_t s = 0; s < store_.num_shards(); ++s) store_.shard(s).Reclaim();
@@ -231,11 +228,19 @@ void MemoryTableWriter::InsertClean(uint64_t hash, RowClass c, const uint32_t* r
 }
 
 // Before a step changes anything, as reading saved rows may fail.
-void MemoryTableWriter::BringBatch() {
+void MemoryTableWriter::BringBatch(const TableStep& step) {
+  const uint32_t now = LastSeenSeconds(step.event_time);
   for (const StepPart& part : batch_.parts()) {
     for (const StepKey& key : part.keys()) {
       if (attached_.Beneath(key.hash) == nullptr) continue;
-      if (!store_.shard_for(key.hash).Find(key.hash, key.key)) BringFromBeneath(key.hash, key.key);
+      const Shard& shard = store_.shard_for(key.hash);
+      RowHandle handle = shard.Find(key.hash, key.key);
+      if (!handle) handle = BringFromBeneath(key.hash, key.key);
+      // The step may forget it, and what is beneath must not come up then.
+      if (handle && handle.row_class() == RowClass::kWaiting &&
+          policies_.rules.WaitingIsOld(shard.row(handle), now)) {
+        MoveUnit(AttachedRows::UnitOf(key.hash));
+      }
     }
   }
 }

@@ -63,7 +63,7 @@ class MemoryTableWriter {
   RowChanges& changes_for(uint64_t hash) {
     return *changes_[static_cast<size_t>(store_.ShardOf(hash))];
   }
-  void BringBatch();
+  void BringBatch(const TableStep& step);
   // Moves the row of a key that is not in memory there, if it is beneath.
   RowHandle BringFromBeneath(uint64_t hash, uint64_t key);
   int64_t MoveUnit(uint64_t unit);

@@ -46,6 +46,13 @@ inline bool TagIsReadable(uint32_t tag) {
   return (tag & kSequenceStep) == 0 && (tag & kSequenceBits) != 0;
 }
 
+// Asks for the cache line of an address. The empty statement keeps it: GCC takes a function that
+// does nothing but __builtin_prefetch for one without effect, and drops calls to it.
+inline void PrefetchLineOf(const void* address) {
+  __builtin_prefetch(address);
+  asm volatile("");
+}
+
 inline uint32_t LoadWord(const uint32_t* word) { return __atomic_load_n(word, __ATOMIC_RELAXED); }
 inline uint32_t LoadWordAcquire(const uint32_t* word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);

@@ -78,7 +78,7 @@ class ShardIndex {
     const SegmentRef segment = Segment(hash);
     return segment.lines() + Home(hash, segment);
   }
-  void PrefetchLine(uint64_t hash) const { __builtin_prefetch(HomeLine(hash)); }
+  void PrefetchLine(uint64_t hash) const { PrefetchLineOf(HomeLine(hash)); }
 
   // Calls `found(handle)` for every entry that might be of `hash`, until it says true. False if it
   // never did, and there was at some moment during the call no entry for which it would have.

@@ -42,13 +42,13 @@ class ShardRows {
     const auto first = reinterpret_cast<uintptr_t>(begin) & ~(kLine - 1);
     const auto last = reinterpret_cast<uintptr_t>(end) - 1;
     for (uintptr_t at = first; at <= last && at < first + kMost; at += kLine) {
-      __builtin_prefetch(reinterpret_cast<const void*>(at));
+      PrefetchLineOf(reinterpret_cast<const void*>(at));
     }
   }
 
   // For the writer: of a row that is there.
   uint64_t HashOf(RowHandle handle) const { return config_.Hash(LoadRowKey(row(handle))); }
-  void PrefetchKey(RowHandle handle) const { __builtin_prefetch(row(handle) + row_words::kKey); }
+  void PrefetchKey(RowHandle handle) const { PrefetchLineOf(row(handle) + row_words::kKey); }
 
  private:
   const TableConfig& config_;

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "catamaran/table/memory/row_access.h"
+
 namespace catamaran {
 
 class SlotBits {
@@ -38,7 +40,7 @@ class SlotBits {
     return slot < slots_.load(std::memory_order_acquire) &&
            (words_[slot / 64].load(std::memory_order_acquire) >> slot % 64 & 1) != 0;
   }
-  void Prefetch(uint32_t slot) const { __builtin_prefetch(words_ + slot / 64, 1); }
+  void Prefetch(uint32_t slot) const { PrefetchLineOf(words_ + slot / 64); }
 
   void Clear();
   void SetAllOf(const SlotBits& other);

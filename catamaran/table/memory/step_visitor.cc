@@ -117,55 +117,61 @@ void StepVisitor::WriteNarrow(const StepKey& key, Shard& shard, RowHandle handle
 }
 
 bool StepVisitor::VisitMissing(const StepKey& key, Shard& shard, RowHandle waiting) {
-  uint32_t* count = waiting_.data();
-  // What was counted too long ago is forgotten.
-  bool counted = waiting && !rules_.WaitingIsOld(shard.row(waiting), now_);
-  if (counted) {
-    std::copy_n(shard.row(waiting), rules_.layout().of(RowClass::kWaiting).words, count);
-    if (Counts(key)) {
-      rules_.Fade(now_, count);
-      SeeAll(key, count);
-    }
-  }
   const TableConfig& config = rules_.config();
-  bool admitted = true;
-  switch (config.admit.kind) {
-    case TableAdmit::Kind::kNone:
-      break;
-    case TableAdmit::Kind::kProbability:
-      admitted = DrawAdmits(config, key.key, step_->step);
-      break;
-    case TableAdmit::Kind::kCount:
-      if (!Counts(key)) return false;
-      if (!counted) {
-        rules_.Make(RowClass::kWaiting, key.key, key.feature, now_, count);
-        SeeAll(key, count);
-        counted = true;
-      }
-      admitted = rules_.Count(Occurrences(key), count);
-      if (admitted) break;
+  const bool counts = Counts(key);
+  // What was counted too long ago is forgotten.
+  const bool old = waiting && rules_.WaitingIsOld(shard.row(waiting), now_);
+  uint32_t* count = waiting_.data();
+  bool counted = false;
+  if (waiting && !old) {
+    std::copy_n(shard.row(waiting), rules_.layout().of(RowClass::kWaiting).words, count);
+    counted = true;
+  } else if (counts && config.admit.kind == TableAdmit::Kind::kCount) {
+    rules_.Make(RowClass::kWaiting, key.key, key.feature, now_, count);
+    counted = true;
+  }
+  if (counted && counts) {
+    rules_.Fade(now_, count);
+    SeeAll(key, count);
+  }
+
+  if (!Admits(key)) {
+    if (counted && counts) {
       if (waiting) {
         shard.Store(waiting, count);
       } else {
         shard.Insert(key.hash, RowClass::kWaiting, count);
       }
-      break;
-    case TableAdmit::Kind::kSketch:
-      admitted = Counts(key) &&
-                 sketch_->Add(key.hash, Occurrences(key), step_->event_time) >= config.admit.count;
-      break;
+    } else if (old) {
+      changes_[static_cast<size_t>(store_.ShardOf(key.hash))]->OnRemove(key.key);
+      shard.Remove(waiting);
+    }
+    return false;
   }
-  if (!admitted) return false;
-
-  uint32_t* record = record_.data();
   if (counted) {
-    rules_.Admit(count, record);
+    rules_.Admit(count, record_.data());
   } else {
-    rules_.Make(rules_.first_class(), key.key, key.feature, now_, record);
-    SeeAll(key, record);
+    rules_.Make(rules_.first_class(), key.key, key.feature, now_, record_.data());
+    SeeAll(key, record_.data());
   }
   Make(key, shard, waiting);
   return true;
+}
+
+bool StepVisitor::Admits(const StepKey& key) {
+  const TableConfig& config = rules_.config();
+  switch (config.admit.kind) {
+    case TableAdmit::Kind::kNone:
+      return true;
+    case TableAdmit::Kind::kProbability:
+      return DrawAdmits(config, key.key, step_->step);
+    case TableAdmit::Kind::kCount:
+      return Counts(key) && rules_.Count(Occurrences(key), waiting_.data());
+    case TableAdmit::Kind::kSketch:
+      return Counts(key) &&
+             sketch_->Add(key.hash, Occurrences(key), step_->event_time) >= config.admit.count;
+  }
+  return false;
 }
 
 void StepVisitor::Make(const StepKey& key, Shard& shard, RowHandle waiting) {

@@ -43,7 +43,9 @@ class StepVisitor {
   void WriteNarrow(const StepKey& key, Shard& shard, RowHandle handle);
   // A key without one; `waiting` is its count, if there is one. Whether it has a row now.
   bool VisitMissing(const StepKey& key, Shard& shard, RowHandle waiting);
-  // Puts a row that is about to be made in its place.
+  // Asks the policy; waiting_ is the key's count, where it counts.
+  bool Admits(const StepKey& key);
+  // Puts the row that record_ is to become in its place.
   void Make(const StepKey& key, Shard& shard, RowHandle waiting);
 
   bool Counts(const StepKey& key) const { return !observed_ || key.last_seen != StepKey::kNone; }
