@@ -123,10 +123,10 @@ TEST(Train, ATableGetsOneApplyAStep) {
   const std::map<std::string, Tensor> feeds = {
       {"ids", Tensor::From<uint64_t>({2, 2}, {1, 2, 3, 4})}, {"label", F32({2}, {1, 0})}};
   RunOptions options;
-  options.event_time = 1000;
+  options.event_time = 1000 * kNanosecondsPerSecond;
   EXPECT_EQ(train->Run(*state, feeds, options).outputs[0].item<float>(), 1);
   EXPECT_EQ(state->table("t").size(), 0);
-  options.event_time = 2000;
+  options.event_time = 2000 * kNanosecondsPerSecond;
   train->Run(*state, feeds, options);
   EXPECT_EQ(state->table("t").size(), 4);
   ReferenceTable::Metadata metadata;

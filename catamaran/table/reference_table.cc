@@ -5,69 +5,43 @@
 #include "catamaran/base/error.h"
 
 namespace catamaran {
-namespace {
 
-int64_t SlotSize(const SlotFact& slot, int64_t width) { return slot.per_row ? 1 : width; }
+ReferenceTable::ReferenceTable(const TableConfig& config) : policies_(config) {}
 
-}  // namespace
-
-ReferenceTable::ReferenceTable(const TableConfig& config) : config_(config) {
-  CheckTableConfig(config_);
-  if (config_.optimizer) {
-    for (const SlotFact& slot : config_.optimizer->slots()) {
-      slot_width_ += SlotSize(slot, config_.width);
-    }
-  }
-  if (config_.unadmitted == Unadmitted::kShared) shared_ = NewSharedRow();
-}
-
-void ReferenceTable::FillSlots(Row& row) const {
-  if (!config_.optimizer) return;
-  float* at = row.numbers.data() + config_.width;
-  const auto slots = config_.optimizer->slots();
-  for (size_t k = 0; k < slots.size(); ++k) {
-    const int64_t n = SlotSize(slots[k], config_.width);
-    std::fill(at, at + n, static_cast<float>(config_.optimizer->SlotInitial(static_cast<int>(k))));
-    at += n;
-  }
-}
-
-ReferenceTable::Row ReferenceTable::NewRow(uint64_t key, const Metadata& metadata) const {
-  Row row;
-  row.numbers.resize(static_cast<size_t>(config_.width + slot_width_));
-  FillInitialRow(config_, key, row.numbers.data());
-  FillSlots(row);
-  row.metadata = metadata;
-  return row;
-}
-
-ReferenceTable::Row ReferenceTable::NewSharedRow() const {
-  Row row;
-  row.numbers.resize(static_cast<size_t>(config_.width + slot_width_));
-  FillSharedRow(config_, row.numbers.data());
-  FillSlots(row);
-  return row;
+RowCounts ReferenceTable::Counts() const {
+  RowCounts counts{};
+  for (const auto& [hash, entry] : entries_) ++counts[static_cast<size_t>(entry.c)];
+  return counts;
 }
 
 int64_t ReferenceTable::size() const {
   std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(rows_.size());
+  const RowCounts counts = Counts();
+  return counts[1] + counts[2];
 }
 
 TableInfo ReferenceTable::Info() const {
   std::lock_guard lock(mutex_);
+  const RowCounts counts = Counts();
   TableInfo info;
-  info.rows = static_cast<int64_t>(rows_.size());
-  info.waiting = static_cast<int64_t>(waiting_.size());
-  const int64_t row_bytes = static_cast<int64_t>(sizeof(std::pair<uint64_t, Row>)) +
-                            (config_.width + slot_width_) * static_cast<int64_t>(sizeof(float));
-  info.bytes = info.rows * row_bytes +
-               info.waiting * static_cast<int64_t>(sizeof(std::pair<uint64_t, Waiting>));
+  info.rows = counts[1] + counts[2];
+  info.narrow_rows = counts[1];
+  info.waiting = counts[0];
+  info.index_bytes = static_cast<int64_t>(entries_.size() * sizeof(Entries::value_type));
+  info.bytes = info.index_bytes + (policies_.sketch ? policies_.sketch->bytes() : 0);
+  std::vector<int64_t> rows(static_cast<size_t>(kMaxTableFeatures) + 1);
+  for (const auto& [hash, entry] : entries_) {
+    info.bytes += static_cast<int64_t>(entry.record.size() * sizeof(uint32_t));
+    if (entry.c != RowClass::kWaiting) ++rows[RecordFeature(entry.record.data())];
+  }
+  info.pages = "4 KiB";
+  info.expired = policies_.expired;
+  info.features = policies_.features.Info(rows);
   return info;
 }
 
 void ReferenceTable::Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const {
-  const size_t width = static_cast<size_t>(config_.width);
+  const size_t width = static_cast<size_t>(config().width);
   if (out.size() != keys.size() * width) {
     Fail("table: a pull of {} keys wants room for {} numbers, and has {}", keys.size(),
          keys.size() * width, out.size());
@@ -76,15 +50,11 @@ void ReferenceTable::Pull(std::span<const uint64_t> keys, std::span<float> out, 
     std::lock_guard lock(mutex_);
     float* to = out.data();
     for (uint64_t key : keys) {
-      const auto it = rows_.find(key);
-      if (it != rows_.end()) {
-        std::copy_n(it->second.numbers.data(), width, to);
-      } else if (config_.unadmitted == Unadmitted::kInit) {
-        FillInitialRow(config_, key, to);
-      } else if (config_.unadmitted == Unadmitted::kShared) {
-        std::copy_n(shared_.numbers.data(), width, to);
+      const auto it = entries_.find(config().Hash(key));
+      if (it != entries_.end() && it->second.c != RowClass::kWaiting) {
+        policies_.rules.Read(it->second.c, it->second.record.data(), to);
       } else {
-        std::fill_n(to, width, 0.0f);
+        policies_.ReadMissing(key, to);
       }
       to += width;
     }
@@ -92,129 +62,204 @@ void ReferenceTable::Pull(std::span<const uint64_t> keys, std::span<float> out, 
   done();
 }
 
-void ReferenceTable::CheckStep(const TableStep& step) const {
-  if (!step.pushes.empty() && !config_.optimizer) {
-    Fail("table: a gradient was pushed, but the table declares no optimizer");
-  }
-  for (const TablePush& push : step.pushes) {
-    if (push.rows->dtype != DType::kF32 || push.rows->width != config_.width) {
-      Fail("table: a push of rows {}[{}] to a table of f32[{}]", Name(push.rows->dtype),
-           push.rows->width, config_.width);
+ReferenceTable::Entry* ReferenceTable::FindEntry(uint64_t key) {
+  const auto it = entries_.find(config().Hash(key));
+  return it == entries_.end() ? nullptr : &it->second;
+}
+
+ReferenceTable::Entry& ReferenceTable::Replace(uint64_t key, RowClass c) {
+  Entry& entry = entries_[config().Hash(key)];
+  entry.c = c;
+  entry.record.assign(static_cast<size_t>(layout().of(c).words), 0);
+  return entry;
+}
+
+void ReferenceTable::Erase(Entries::iterator it) {
+  deleted_.emplace(it->first, RecordKey(it->second.record.data()));
+  entries_.erase(it);
+}
+
+void ReferenceTable::VisitObservations(const TableStep& step,
+                                       FunctionRef<void(uint64_t, int, float, float)> visit) const {
+  for (const TableObservation& o : step.observations) {
+    const RowsSegment keys{
+        .keys = o.keys, .key_type = o.key_type, .num_keys = o.num_keys, .salt = o.salt};
+    int64_t group = 0;
+    for (int64_t i = 0; i < o.num_keys; ++i) {
+      if (o.offsets != nullptr) {
+        while (group < o.num_groups && o.offsets[group + 1] <= i) ++group;
+      } else {
+        group = i / o.keys_per_group;
+      }
+      const float show = o.show ? o.show[o.show_for_all ? 0 : group] : 1.0f;
+      const float click = o.click ? o.click[o.click_for_all ? 0 : group] : 0.0f;
+      visit(keys.Key(i), o.feature, show, click);
     }
   }
 }
 
-ReferenceTable::Row* ReferenceTable::Occur(uint64_t key, const TableStep& step,
-                                           const Metadata& seen) {
-  const auto add = [&](Metadata& to) {
-    to.show += seen.show;
-    to.click += seen.click;
-    to.last_seen = std::max(to.last_seen, seen.last_seen);
-  };
-  if (const auto it = rows_.find(key); it != rows_.end()) {
-    add(it->second.metadata);
-    return &it->second;
-  }
-  Metadata metadata = seen;
-  switch (config_.admit.kind) {
+bool ReferenceTable::Admits(uint64_t key, const KeyStep& what, const TableStep& step) {
+  const auto occurrences = static_cast<int64_t>(what.seen.size());
+  switch (config().admit.kind) {
     case TableAdmit::Kind::kNone:
-      break;
+      return true;
     case TableAdmit::Kind::kProbability:
-      if (!DrawAdmits(config_, key, step.step)) return nullptr;
-      break;
-    case TableAdmit::Kind::kCount: {
-      Waiting& waiting = waiting_[key];
-      add(waiting.metadata);
-      if (++waiting.count < config_.admit.count) return nullptr;
-      metadata = waiting.metadata;
-      waiting_.erase(key);
-      break;
-    }
+      return DrawAdmits(config(), key, step.step);
+    case TableAdmit::Kind::kSketch:
+      return occurrences > 0 && policies_.sketch->Add(config().Hash(key), occurrences,
+                                                      step.event_time) >= config().admit.count;
+    case TableAdmit::Kind::kCount:
+      return occurrences > 0 && policies_.rules.Count(occurrences, FindEntry(key)->record.data());
   }
-  return &rows_.emplace(key, NewRow(key, metadata)).first->second;
+  return false;
 }
 
-void ReferenceTable::Observe(const TableObservation& o, const TableStep& step) {
-  const RowsSegment keys{.keys = o.keys, .key_type = o.key_type, .num_keys = o.num_keys};
-  int64_t group = 0;
-  for (int64_t i = 0; i < o.num_keys; ++i) {
-    if (o.offsets != nullptr) {
-      while (group < o.num_groups && o.offsets[group + 1] <= i) ++group;
+ReferenceTable::Entry* ReferenceTable::Occur(uint64_t key, const KeyStep& what,
+                                             const TableStep& step) {
+  const RowRules& rules = policies_.rules;
+  const uint32_t now = LastSeenSeconds(step.event_time);
+  const auto see_all = [&](uint32_t* record) {
+    for (const auto& [show, click] : what.seen) RowRules::See(show, click, record);
+  };
+  Entry* entry = FindEntry(key);
+  if (entry && entry->c == RowClass::kWaiting && rules.WaitingIsOld(entry->record.data(), now)) {
+    Erase(entries_.find(config().Hash(key)));
+    entry = nullptr;
+  }
+  const bool waits = config().admit.kind == TableAdmit::Kind::kCount;
+  if (entry == nullptr && waits && !what.seen.empty()) {
+    entry = &Replace(key, RowClass::kWaiting);
+    rules.Make(RowClass::kWaiting, key, what.feature, now, entry->record.data());
+  }
+  if (entry != nullptr && !what.seen.empty()) {
+    rules.Fade(now, entry->record.data());
+    see_all(entry->record.data());
+    changed_.insert(config().Hash(key));
+  }
+  if (entry == nullptr || entry->c == RowClass::kWaiting) {
+    if (!Admits(key, what, step)) return nullptr;
+    const std::vector<uint32_t> waiting = entry ? entry->record : std::vector<uint32_t>();
+    entry = &Replace(key, rules.first_class());
+    if (!waiting.empty()) {
+      rules.Admit(waiting.data(), entry->record.data());
     } else {
-      group = i / o.keys_per_group;
+      rules.Make(rules.first_class(), key, what.feature, now, entry->record.data());
+      see_all(entry->record.data());
     }
-    Metadata seen;
-    seen.show = o.show ? o.show[o.show_for_all ? 0 : group] : 1.0f;
-    seen.click = o.click ? o.click[o.click_for_all ? 0 : group] : 0.0f;
-    seen.last_seen = step.event_time;
-    Occur(keys.Key(i), step, seen);
+    changed_.insert(config().Hash(key));
   }
-}
-
-void ReferenceTable::Update(Row& row, const Gradient& gradient) {
-  const Optimizer& optimizer = *config_.optimizer;
-  const auto facts = optimizer.slots();
-  float* slots[kMaxSlots] = {};
-  float* at = row.numbers.data() + config_.width;
-  for (size_t k = 0; k < facts.size(); ++k) {
-    slots[k] = at;
-    at += SlotSize(facts[k], config_.width);
+  if (entry->c == RowClass::kNarrow && rules.ShouldGrow(entry->record.data(), now)) {
+    const std::vector<uint32_t> narrow = entry->record;
+    entry = &Replace(key, RowClass::kFull);
+    rules.Grow(narrow.data(), step.step, entry->record.data());
+    changed_.insert(config().Hash(key));
   }
-  rules::Apply(optimizer.rule, optimizer.hyper, row.numbers.data(), gradient.sum.data(), slots, 1,
-               config_.width, optimizer.lr * gradient.lr_scale, ++row.updates);
+  return entry;
 }
 
 void ReferenceTable::Apply(const TableStep& step) {
   std::lock_guard lock(mutex_);
-  CheckStep(step);
-  for (const TableObservation& o : step.observations) Observe(o, step);
-
-  const bool observed = !step.observations.empty();
-  std::map<uint64_t, Gradient> gradients;
-  Gradient for_shared;
+  CheckTableStep(config(), step);
+  policies_.features.Count(step);
+  const RowRules& rules = policies_.rules;
+  std::map<uint64_t, KeyStep> keys;
+  std::vector<uint64_t> order;  // of first occurrences
+  const auto of = [&](uint64_t key, int feature) -> KeyStep& {
+    const auto [it, is_new] = keys.try_emplace(key);
+    if (is_new) {
+      order.push_back(key);
+      it->second.feature = feature;
+    }
+    return it->second;
+  };
+  VisitObservations(step, [&](uint64_t key, int feature, float show, float click) {
+    of(key, feature).seen.emplace_back(show, click);
+  });
   for (const TablePush& push : step.pushes) {
-    const float scale = static_cast<float>(push.scale);
-    const auto add = [&](Gradient& to, const float* row, float factor) {
-      to.sum.resize(static_cast<size_t>(config_.width));
-      to.lr_scale = push.lr_scale;
-      for (size_t i = 0; i < to.sum.size(); ++i) to.sum[i] += row[i] * factor * scale;
+    const auto scale = static_cast<float>(push.scale);
+    const auto take = [&](int feature, uint64_t key, const float* row, float factor) {
+      KeyStep& what = of(key, feature);
+      if (step.observations.empty()) what.seen.emplace_back(0.0f, 0.0f);
+      what.lr_scale = push.lr_scale;
+      if (what.pushed) {
+        rules.AddGradient(row, factor, scale, what.gradient.data());
+      } else {
+        what.pushed = true;
+        what.gradient.resize(static_cast<size_t>(config().width));
+        rules.AssignGradient(row, factor, scale, what.gradient.data());
+      }
     };
-    ForEachRow<float>(*push.rows, [&](uint64_t key, const float* row, float factor) {
-      // Admission: counted here only where nobody observes. A row that is not there is a reason to
-      // ask again, without counting, for policies that do not count.
-      const bool count = !observed || (config_.admit.kind != TableAdmit::Kind::kCount &&
-                                       rows_.find(key) == rows_.end());
-      if (count) Occur(key, step, {0, 0, step.event_time});
-      add(gradients[key], row, factor);
-    });
-  }
-  for (const auto& [key, gradient] : gradients) {
-    if (const auto it = rows_.find(key); it != rows_.end()) {
-      Update(it->second, gradient);
-    } else if (config_.unadmitted == Unadmitted::kShared) {
-      for_shared.sum.resize(static_cast<size_t>(config_.width));
-      for_shared.lr_scale = gradient.lr_scale;
-      for (size_t i = 0; i < for_shared.sum.size(); ++i) for_shared.sum[i] += gradient.sum[i];
+    for (const RowsSegment& segment : push.rows->segments) {
+      ForEachRow<float>({push.rows->dtype, push.rows->width, {segment}},
+                        [&](uint64_t key, const float* row, float factor) {
+                          take(segment.feature, key, row, factor);
+                        });
     }
   }
-  if (!for_shared.sum.empty()) Update(shared_, for_shared);
+  for (uint64_t key : order) {
+    const KeyStep& what = keys[key];
+    Entry* entry = Occur(key, what, step);
+    if (entry == nullptr || !what.pushed) continue;
+    rules.Update(rules.ForStep(step.step, what.lr_scale), entry->c, what.gradient.data(),
+                 entry->record.data());
+    changed_.insert(config().Hash(key));
+  }
+  if (policies_.shared) UpdateShared(step);
+  policies_.expiry.EndStep(step.event_time, Counts());
+  RunExpiry();
+}
+
+void ReferenceTable::UpdateShared(const TableStep& step) {
+  std::vector<float> sum(static_cast<size_t>(config().width));
+  bool any = false;
+  double lr_scale = 1;
+  for (const TablePush& push : step.pushes) {
+    const auto scale = static_cast<float>(push.scale);
+    ForEachRow<float>(*push.rows, [&](uint64_t key, const float* row, float factor) {
+      const Entry* entry = FindEntry(key);
+      if (entry != nullptr && entry->c != RowClass::kWaiting) return;
+      if (any) {
+        policies_.rules.AddGradient(row, factor, scale, sum.data());
+      } else {
+        policies_.rules.AssignGradient(row, factor, scale, sum.data());
+      }
+      any = true;
+      lr_scale = push.lr_scale;
+    });
+  }
+  if (any) policies_.shared->Update(step.step, lr_scale, sum.data());
+}
+
+int64_t ReferenceTable::RunExpiry() {
+  int64_t rows = 0;
+  while (const auto range = policies_.expiry.Next(Counts())) {
+    for (auto it = entries_.lower_bound(range->first);
+         it != entries_.end() && it->first <= range->last;) {
+      const auto at = it++;
+      if (!policies_.expiry.Goes(at->second.c, at->second.record.data(), at->first)) continue;
+      rows += at->second.c != RowClass::kWaiting;
+      Erase(at);
+    }
+  }
+  policies_.expired += rows;
+  return rows;
 }
 
 int64_t ReferenceTable::Expire(int64_t now) {
-  if (config_.expire.unseen == 0) return 0;
   std::lock_guard lock(mutex_);
-  const auto old = [&](const auto& entry) {
-    return now - entry.second.metadata.last_seen > config_.expire.unseen;
-  };
-  std::erase_if(waiting_, old);
-  return static_cast<int64_t>(std::erase_if(rows_, old));
+  policies_.expiry.BeginAll(now, Counts());
+  return RunExpiry();
 }
 
 bool ReferenceTable::Find(uint64_t key, Metadata* metadata) const {
   std::lock_guard lock(mutex_);
-  const auto it = rows_.find(key);
-  if (it == rows_.end()) return false;
-  if (metadata != nullptr) *metadata = it->second.metadata;
+  const auto it = entries_.find(config().Hash(key));
+  if (it == entries_.end() || it->second.c == RowClass::kWaiting) return false;
+  if (metadata != nullptr) {
+    const uint32_t* record = it->second.record.data();
+    *metadata = {RecordFloat(record, row_words::kShow), RecordFloat(record, row_words::kClick),
+                 int64_t{record[row_words::kLastSeen]}};
+  }
   return true;
 }
 

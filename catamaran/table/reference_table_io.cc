@@ -1,4 +1,4 @@
-// The contents of a ReferenceTable as tensors, and back.
+// The contents of a ReferenceTable as the tensors of states of the first format, and back.
 
 #include <algorithm>
 
@@ -37,150 +37,168 @@ class Reader {
   const NamedTensors& tensors_;
 };
 
-struct SlotPlace {
-  std::string name;
-  int64_t offset, size;
-  bool per_row;
-};
-
-std::vector<SlotPlace> SlotPlaces(const TableConfig& config) {
-  std::vector<SlotPlace> places;
-  if (!config.optimizer) return places;
-  int64_t offset = config.width;
-  for (const SlotFact& slot : config.optimizer->slots()) {
-    const int64_t size = slot.per_row ? 1 : config.width;
-    places.push_back({"slot." + std::string(slot.name), offset, size, slot.per_row});
-    offset += size;
-  }
-  return places;
-}
-
-// A column of metadata from a map of rows or of waiting keys.
-template <class T, class Map, class F>
-Tensor Gather(const Map& map, F&& value) {
+// One number of every record, as a column.
+template <class T, class Records, class F>
+Tensor Gather(const Records& records, F&& value) {
   std::vector<T> column;
-  column.reserve(map.size());
-  for (const auto& [key, entry] : map) column.push_back(value(key, entry));
+  column.reserve(records.size());
+  for (const auto& [key, record] : records) column.push_back(static_cast<T>(value(record)));
   return Tensor::FromVector(column);
 }
 
-template <class Map>
-void ExportMetadata(const Map& map, const std::string& prefix, NamedTensors& out) {
-  out.emplace_back(prefix + "show",
-                   Gather<float>(map, [](auto, const auto& e) { return e.metadata.show; }));
-  out.emplace_back(prefix + "click",
-                   Gather<float>(map, [](auto, const auto& e) { return e.metadata.click; }));
-  out.emplace_back(prefix + "last_seen",
-                   Gather<int64_t>(map, [](auto, const auto& e) { return e.metadata.last_seen; }));
+using Records = std::map<uint64_t, const uint32_t*>;
+
+void ExportMetadata(const Records& records, const std::string& prefix, NamedTensors& out) {
+  const auto number = [&](int word) {
+    return Gather<float>(records, [&](const uint32_t* r) { return RecordFloat(r, word); });
+  };
+  out.emplace_back(prefix + "show", number(row_words::kShow));
+  out.emplace_back(prefix + "click", number(row_words::kClick));
+  out.emplace_back(prefix + "last_seen", Gather<int64_t>(records, [](const uint32_t* r) {
+                     return int64_t{r[row_words::kLastSeen]} * kNanosecondsPerSecond;
+                   }));
+}
+
+Tensor Keys(const Records& records) {
+  return Gather<uint64_t>(records, [](const uint32_t* r) { return RecordKey(r); });
+}
+
+void CheckFirstFormat(const TableConfig& config) {
+  if (config.store == RowStore::kF32 && !config.grow_at) return;
+  Fail("table: states of the first format hold rows of f32 that do not grow");
+}
+
+std::string SlotName(const TableConfig& config, size_t k) {
+  return "slot." + std::string(config.optimizer->slots()[k].name);
 }
 
 }  // namespace
 
 NamedTensors ReferenceTable::Export() const {
+  CheckFirstFormat(config());
   std::lock_guard lock(mutex_);
-  NamedTensors out;
-  const int64_t n = static_cast<int64_t>(rows_.size());
-  const auto part = [&](int64_t offset, int64_t size, const Shape& shape) {
+  Records rows, waiting;
+  for (const auto& [hash, entry] : entries_) {
+    const uint32_t* record = entry.record.data();
+    (entry.c == RowClass::kWaiting ? waiting : rows)[RecordKey(record)] = record;
+  }
+  const RowLayout::Class& full = layout().of(RowClass::kFull);
+  const auto words = [&](int first, int count, const Shape& shape, const Records& records) {
     std::vector<float> values;
-    values.reserve(static_cast<size_t>(n * size));
-    for (const auto& [key, row] : rows_) {
-      const float* from = row.numbers.data() + offset;
-      values.insert(values.end(), from, from + size);
+    for (const auto& [key, record] : records) {
+      for (int i = 0; i < count; ++i) values.push_back(RecordFloat(record, first + i));
     }
     return Tensor::FromVector(shape, values);
   };
-  const auto key_of = [](uint64_t key, const auto&) { return key; };
+  const auto updates = [&](const uint32_t* r) {
+    return layout().counts_updates ? int64_t{r[row_words::kUpdates]} : 0;
+  };
 
-  out.emplace_back("keys", Gather<uint64_t>(rows_, key_of));
-  out.emplace_back("values", part(0, config_.width, {n, config_.width}));
-  for (const SlotPlace& slot : SlotPlaces(config_)) {
-    const Shape shape = slot.per_row ? Shape{n} : Shape{n, slot.size};
-    out.emplace_back(slot.name, part(slot.offset, slot.size, shape));
+  NamedTensors out;
+  const auto n = static_cast<int64_t>(rows.size());
+  out.emplace_back("keys", Keys(rows));
+  out.emplace_back("values", words(full.embedding, full.columns, {n, full.columns}, rows));
+  for (size_t k = 0; k < static_cast<size_t>(full.num_slots); ++k) {
+    const bool per_row = config().optimizer->slots()[k].per_row;
+    const Shape shape = per_row ? Shape{n} : Shape{n, full.slot_words[k]};
+    out.emplace_back(SlotName(config(), k), words(full.slot[k], full.slot_words[k], shape, rows));
   }
-  out.emplace_back("updates",
-                   Gather<int64_t>(rows_, [](auto, const Row& row) { return row.updates; }));
-  ExportMetadata(rows_, "", out);
-
-  out.emplace_back("waiting.keys", Gather<uint64_t>(waiting_, key_of));
-  out.emplace_back("waiting.count",
-                   Gather<int64_t>(waiting_, [](auto, const Waiting& w) { return w.count; }));
-  ExportMetadata(waiting_, "waiting.", out);
-
-  if (config_.unadmitted == Unadmitted::kShared) {
-    const float* numbers = shared_.numbers.data();
-    const auto copy = [&](int64_t offset, int64_t size) {
-      return Tensor::FromVector(std::vector<float>(numbers + offset, numbers + offset + size));
-    };
-    out.emplace_back("shared.values", copy(0, config_.width));
-    for (const SlotPlace& slot : SlotPlaces(config_)) {
-      out.emplace_back("shared." + slot.name, copy(slot.offset, slot.size));
+  out.emplace_back("updates", Gather<int64_t>(rows, updates));
+  ExportMetadata(rows, "", out);
+  out.emplace_back("waiting.keys", Keys(waiting));
+  out.emplace_back("waiting.count", Gather<int64_t>(waiting, [](const uint32_t* r) {
+                     return int64_t{r[row_words::kCount]};
+                   }));
+  ExportMetadata(waiting, "waiting.", out);
+  if (policies_.shared) {
+    const std::vector<uint32_t> record = policies_.shared->Record();
+    const Records shared = {{0, record.data()}};
+    out.emplace_back("shared.values", words(full.embedding, full.columns, {full.columns}, shared));
+    for (size_t k = 0; k < static_cast<size_t>(full.num_slots); ++k) {
+      out.emplace_back("shared." + SlotName(config(), k),
+                       words(full.slot[k], full.slot_words[k], {full.slot_words[k]}, shared));
     }
-    out.emplace_back("shared.updates", Tensor::Scalar<int64_t>(shared_.updates));
+    out.emplace_back("shared.updates", Tensor::Scalar<int64_t>(updates(record.data())));
   }
   return out;
 }
 
 void ReferenceTable::Import(const NamedTensors& tensors) {
+  CheckFirstFormat(config());
   const Reader reader(tensors);
-  const std::vector<SlotPlace> slots = SlotPlaces(config_);
-  const int64_t n = reader.Length("keys");
-  const size_t total = static_cast<size_t>(config_.width + slot_width_);
-
-  const auto keys = reader.Get<uint64_t>("keys", {n});
-  const auto updates = reader.Get<int64_t>("updates", {n});
-  const auto show = reader.Get<float>("show", {n});
-  const auto click = reader.Get<float>("click", {n});
-  const auto last_seen = reader.Get<int64_t>("last_seen", {n});
-  std::vector<Row> loaded(static_cast<size_t>(n));
-  for (Row& row : loaded) row.numbers.resize(total);
-  const auto fill = [&](std::span<const float> column, int64_t offset, int64_t size) {
-    for (size_t r = 0; r < loaded.size(); ++r) {
-      std::copy_n(column.data() + static_cast<int64_t>(r) * size, size,
-                  loaded[r].numbers.data() + offset);
+  const RowRules& rules = policies_.rules;
+  const RowLayout::Class& full = layout().of(RowClass::kFull);
+  const auto put = [](std::span<const float> column, size_t row, int first, int count,
+                      uint32_t* record) {
+    for (int i = 0; i < count; ++i) {
+      SetRecordFloat(record, first + i,
+                     column[row * static_cast<size_t>(count) + static_cast<size_t>(i)]);
     }
   };
-  fill(reader.Get<float>("values", {n, config_.width}), 0, config_.width);
-  for (const SlotPlace& slot : slots) {
-    const Shape shape = slot.per_row ? Shape{n} : Shape{n, slot.size};
-    fill(reader.Get<float>(slot.name, shape), slot.offset, slot.size);
-  }
-  std::map<uint64_t, Row> rows;
-  for (size_t r = 0; r < loaded.size(); ++r) {
-    loaded[r].updates = updates[r];
-    loaded[r].metadata = {show[r], click[r], last_seen[r]};
-    if (!rows.emplace(keys[r], std::move(loaded[r])).second) {
-      Fail("table: key {} stands twice among the keys", keys[r]);
+  const auto set_updates = [&](int64_t updates, uint32_t* record) {
+    if (layout().counts_updates) record[row_words::kUpdates] = static_cast<uint32_t>(updates);
+  };
+  Entries entries;
+  // The records of one class with the metadata that all have.
+  const auto make = [&](RowClass c, const std::string& prefix) {
+    const int64_t n = reader.Length(prefix + "keys");
+    const auto keys = reader.Get<uint64_t>(prefix + "keys", {n});
+    const auto show = reader.Get<float>(prefix + "show", {n});
+    const auto click = reader.Get<float>(prefix + "click", {n});
+    const auto seen = reader.Get<int64_t>(prefix + "last_seen", {n});
+    std::vector<uint32_t*> made;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const auto [it, is_new] = entries.try_emplace(config().Hash(keys[i]));
+      if (!is_new) Fail("table: key {} stands twice among the keys", keys[i]);
+      it->second.c = c;
+      it->second.record.resize(static_cast<size_t>(layout().of(c).words));
+      uint32_t* record = it->second.record.data();
+      rules.Make(c, keys[i], 0, LastSeenSeconds(seen[i]), record);
+      RowRules::See(show[i], click[i], record);
+      made.push_back(record);
     }
-  }
+    return made;
+  };
 
-  const int64_t m = reader.Length("waiting.keys");
-  const auto waiting_keys = reader.Get<uint64_t>("waiting.keys", {m});
-  const auto waiting_count = reader.Get<int64_t>("waiting.count", {m});
-  const auto waiting_show = reader.Get<float>("waiting.show", {m});
-  const auto waiting_click = reader.Get<float>("waiting.click", {m});
-  const auto waiting_seen = reader.Get<int64_t>("waiting.last_seen", {m});
-  std::map<uint64_t, Waiting> waiting;
-  for (size_t i = 0; i < waiting_keys.size(); ++i) {
-    waiting[waiting_keys[i]] = {waiting_count[i],
-                                {waiting_show[i], waiting_click[i], waiting_seen[i]}};
+  const std::vector<uint32_t*> rows = make(RowClass::kFull, "");
+  const auto n = static_cast<int64_t>(rows.size());
+  const auto updates = reader.Get<int64_t>("updates", {n});
+  const auto values = reader.Get<float>("values", {n, full.columns});
+  for (size_t i = 0; i < rows.size(); ++i) {
+    put(values, i, full.embedding, full.columns, rows[i]);
+    set_updates(updates[i], rows[i]);
   }
-
-  Row shared;
-  if (config_.unadmitted == Unadmitted::kShared) {
-    shared.numbers.resize(total);
-    const auto take = [&](const std::string& name, int64_t offset, int64_t size) {
-      const auto column = reader.Get<float>(name, {size});
-      std::copy(column.begin(), column.end(), shared.numbers.begin() + offset);
-    };
-    take("shared.values", 0, config_.width);
-    for (const SlotPlace& slot : slots) take("shared." + slot.name, slot.offset, slot.size);
-    shared.updates = reader.Get<int64_t>("shared.updates", {})[0];
+  for (size_t k = 0; k < static_cast<size_t>(full.num_slots); ++k) {
+    const bool per_row = config().optimizer->slots()[k].per_row;
+    const Shape shape = per_row ? Shape{n} : Shape{n, full.slot_words[k]};
+    const auto slot = reader.Get<float>(SlotName(config(), k), shape);
+    for (size_t i = 0; i < rows.size(); ++i)
+      put(slot, i, full.slot[k], full.slot_words[k], rows[i]);
+  }
+  const std::vector<uint32_t*> waiting = make(RowClass::kWaiting, "waiting.");
+  const auto counts = reader.Get<int64_t>("waiting.count", {static_cast<int64_t>(waiting.size())});
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    waiting[i][row_words::kCount] = static_cast<uint32_t>(counts[i]);
+  }
+  std::vector<uint32_t> shared;
+  if (policies_.shared) {
+    shared = policies_.shared->Record();
+    put(reader.Get<float>("shared.values", {full.columns}), 0, full.embedding, full.columns,
+        shared.data());
+    for (size_t k = 0; k < static_cast<size_t>(full.num_slots); ++k) {
+      put(reader.Get<float>("shared." + SlotName(config(), k), {full.slot_words[k]}), 0,
+          full.slot[k], full.slot_words[k], shared.data());
+    }
+    set_updates(reader.Get<int64_t>("shared.updates", {})[0], shared.data());
   }
 
   std::lock_guard lock(mutex_);
-  rows_ = std::move(rows);
-  waiting_ = std::move(waiting);
-  shared_ = std::move(shared);
+  for (const auto& [hash, entry] : entries_) {
+    deleted_.emplace(hash, RecordKey(entry.record.data()));
+  }
+  entries_ = std::move(entries);
+  for (const auto& [hash, entry] : entries_) changed_.insert(hash);
+  if (policies_.shared) policies_.shared->SetRecord(shared);
 }
 
 }  // namespace catamaran

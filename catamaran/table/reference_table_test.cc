@@ -272,7 +272,7 @@ TEST(ReferenceTable, ShowsAndClicksAreOfTheKeysGroup) {
   const std::vector<float> click = {1, 0.5};
   TableObservation seen{.keys = keys.data(), .num_keys = 4, .click = click.data()};
   seen.keys_per_group = 2;
-  table.Apply({0, 9, {&seen, 1}, {}});
+  table.Apply({0, 9 * kNanosecondsPerSecond, {&seen, 1}, {}});
   ReferenceTable::Metadata metadata;
   ASSERT_TRUE(table.Find(1, &metadata));
   EXPECT_EQ(metadata.show, 2);
@@ -281,7 +281,7 @@ TEST(ReferenceTable, ShowsAndClicksAreOfTheKeysGroup) {
   const std::vector<int64_t> offsets = {0, 0, 4};
   seen.offsets = offsets.data();
   seen.num_groups = 2;
-  table.Apply({1, 10, {&seen, 1}, {}});
+  table.Apply({1, 10 * kNanosecondsPerSecond, {&seen, 1}, {}});
   ASSERT_TRUE(table.Find(3, &metadata));
   EXPECT_EQ(metadata.click, 1.0f);  // 0.5 twice
 }

@@ -5,6 +5,7 @@
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
 #include "catamaran/base/random.h"
+#include "catamaran/table/sketch.h"
 
 namespace catamaran {
 namespace {
@@ -40,21 +41,72 @@ void Fill(const TableConfig& config, uint64_t stream, uint64_t key, float* row) 
   }
 }
 
+void CheckAdmit(const TableAdmit& admit) {
+  const bool counts =
+      admit.kind == TableAdmit::Kind::kCount || admit.kind == TableAdmit::Kind::kSketch;
+  const char* name = admit.kind == TableAdmit::Kind::kCount ? "count" : "sketch";
+  if (counts && admit.count < 1) {
+    Fail("table: admit = {}(n) wants n of at least 1, not {}", name, admit.count);
+  }
+  const double p = admit.probability;
+  if (admit.kind == TableAdmit::Kind::kProbability && !(p >= 0 && p <= 1)) {
+    Fail("table: admit = probability(p) wants p from 0 to 1, not {}", p);
+  }
+  if (admit.time_to_live < 0 || admit.window < 0) {
+    Fail("table: admit wants a time that is not negative");
+  }
+  if (admit.kind != TableAdmit::Kind::kSketch) return;
+  if (admit.count > TableSketch::kMaxCount) {
+    Fail("table: admit = sketch(n) wants n of at most {}, not {}", TableSketch::kMaxCount,
+         admit.count);
+  }
+  if (admit.sketch_bytes < TableSketch::kMinBytes) {
+    Fail("table: admit = sketch(bytes) wants at least {} bytes, not {}", TableSketch::kMinBytes,
+         admit.sketch_bytes);
+  }
+}
+
+void CheckFeatures(const std::vector<std::string>& features) {
+  if (features.size() > static_cast<size_t>(kMaxTableFeatures)) {
+    Fail("table: at most {} features can share a table, not {}", kMaxTableFeatures,
+         features.size());
+  }
+  for (size_t i = 0; i < features.size(); ++i) {
+    if (features[i].empty()) Fail("table: a feature must have a name");
+    for (size_t k = 0; k < i; ++k) {
+      if (features[k] == features[i]) Fail("table: feature {} is named twice", features[i]);
+      if (FeatureSalt(features[k]) == FeatureSalt(features[i])) {
+        Fail("table: features {} and {} would have the same keys: rename one of them", features[k],
+             features[i]);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void CheckTableConfig(const TableConfig& config) {
-  if (config.width <= 0) Fail("table: a row must have at least one number, not {}", config.width);
-  if (config.admit.kind == TableAdmit::Kind::kCount && config.admit.count < 1) {
-    Fail("table: admit = count(n) wants n of at least 1, not {}", config.admit.count);
+  if (config.width < 1 || config.width > kMaxTableWidth) {
+    Fail("table: a row must have 1 to {} numbers, not {}", kMaxTableWidth, config.width);
   }
-  const double p = config.admit.probability;
-  if (config.admit.kind == TableAdmit::Kind::kProbability && !(p >= 0 && p <= 1)) {
-    Fail("table: admit = probability(p) wants p from 0 to 1, not {}", p);
-  }
-  if (config.expire.unseen < 0) Fail("table: expire wants a time that is not negative");
   if (!std::isfinite(config.init.a) || !std::isfinite(config.init.b)) {
     Fail("table: the initial values must be finite");
   }
+  CheckAdmit(config.admit);
+  const TableScore& score = config.score;
+  if (!std::isfinite(score.show_weight) || !std::isfinite(score.click_weight)) {
+    Fail("table: the weights of a score must be finite");
+  }
+  if (score.half_life < 0) Fail("table: score wants a half-life that is not negative");
+  if (config.expire.unseen < 0) Fail("table: expire wants a time that is not negative");
+  if (config.expire.max_bytes < 0) Fail("table: expire wants a budget that is not negative");
+  if (config.expire.min_score && !std::isfinite(*config.expire.min_score)) {
+    Fail("table: expire = score(below) wants a number that is finite");
+  }
+  if (config.grow_at && !std::isfinite(*config.grow_at)) {
+    Fail("table: grow_at wants a number that is finite");
+  }
+  CheckFeatures(config.features);
 }
 
 uint64_t FeatureSalt(std::string_view feature) {

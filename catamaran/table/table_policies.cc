@@ -66,6 +66,7 @@ TableExtras TablePolicies::Save() const {
 }
 
 void TablePolicies::Load(const TableExtras& extras) {
+  if (extras.empty()) return;
   const auto get = [&](const char* name) -> const std::string& {
     const auto it = extras.find(name);
     if (it == extras.end()) Fail("table: the saved state has no {}", name);

@@ -34,7 +34,8 @@ struct TablePolicies {
 
   // "counts", "expiry", "features" and, where the table has them, "shared" and "sketch".
   TableExtras Save() const;
-  // An Error that names what is missing or does not fit.
+  // An Error that names what is missing or does not fit. No extras at all (rows that came from
+  // elsewhere) leave everything as it begins.
   void Load(const TableExtras& extras);
 
   const RowRules rules;

@@ -153,7 +153,7 @@ TEST(Lookup, ObserveCountsShowsAndClicksByExample) {
   StepRecorder recorder(table);
   KernelBench bench;
   bench.AddTable("t", &recorder);
-  bench.event_time_now = 77;
+  bench.event_time_now = 77 * kNanosecondsPerSecond;
   bench.Run("observe",
             {bench.Arg(Keys({2, 2}, {7, 8, 8, 9})), bench.Arg(Tensor::Scalar(2.0f)),
              bench.Arg(Floats({2}, {1, 0}))},
@@ -162,7 +162,7 @@ TEST(Lookup, ObserveCountsShowsAndClicksByExample) {
             {bench.Arg(Keys({3}, {7, 7, 5}), {1, 2}), nullptr, bench.Arg(Floats({2}, {0.25, 0.5}))},
             {"t"});
   EXPECT_EQ(table.size(), 0);
-  recorder.Commit(1, 77);
+  recorder.Commit(1, 77 * kNanosecondsPerSecond);
   ReferenceTable::Metadata metadata;
   ASSERT_TRUE(table.Find(7, &metadata));
   EXPECT_EQ(metadata.show, 4);       // 2, then 1 and 1
