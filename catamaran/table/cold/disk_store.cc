@@ -115,7 +115,9 @@ std::unique_ptr<DiskStore> DiskStore::Make(const RowLayout& layout, const DiskSt
   o.write_buffer_size =
       static_cast<size_t>(std::max<int64_t>(options.write_buffer_bytes, 64 << 10));
   o.max_write_buffer_number = 2;
-  o.target_file_size_base = size_t{32} << 20;
+  o.memtable_whole_key_filtering = true;  // most keys that are asked for are in older files
+  o.memtable_prefix_bloom_size_ratio = 0.02;
+  o.target_file_size_base = size_t{64} << 20;
   o.level_compaction_dynamic_level_bytes = true;
   o.use_direct_reads = options.direct_io;
   o.use_direct_io_for_flush_and_compaction = options.direct_io;

@@ -119,12 +119,7 @@ int64_t MemoryTableWriter::RunExpiry() {
     return true;
   };
   while (const auto range = expiry.Next(counts)) {
-    if (attached_.attached()) {
-      for (uint64_t unit = AttachedRows::UnitOf(range->first);
-           unit <= AttachedRows::UnitOf(range->last); ++unit) {
-        if (!attached_.moved(unit)) MoveUnit(unit);
-      }
-    }
+    MoveRange(range->first, range->last);
     for (int64_t s = store_.ShardOf(range->first); s <= store_.ShardOf(range->last); ++s) {
       Shard& shard = store_.shard(s);
       RowChanges& changes = *changes_[static_cast<size_t>(s)];
@@ -136,7 +131,13 @@ int64_t MemoryTableWriter::RunExpiry() {
         return true;
       });
     }
-    if (elsewhere_ != nullptr) elsewhere_->Sweep(range->first, range->last, goes);
+    if (elsewhere_ == nullptr) continue;
+    elsewhere_->Sweep(range->first, range->last, [&](RowClass c, const uint32_t* record) {
+      if (!goes(c, record)) return false;
+      const uint64_t key = RecordKey(record);
+      changes_for(store_.config().Hash(key)).OnRemove(key);
+      return true;
+    });
   }
   policies_.expired.fetch_add(removed, std::memory_order_relaxed);
   return removed;
@@ -190,6 +191,13 @@ bool MemoryTableWriter::MoveIn(int64_t max_rows) {
   if (attached_.NextUnit() < AttachedRows::kUnits) return true;
   attached_.Detach(store_.epochs());
   return false;
+}
+
+void MemoryTableWriter::MoveRange(uint64_t first, uint64_t last) {
+  if (!attached_.attached()) return;
+  for (uint64_t unit = AttachedRows::UnitOf(first); unit <= AttachedRows::UnitOf(last); ++unit) {
+    if (!attached_.moved(unit)) MoveUnit(unit);
+  }
 }
 
 int64_t MemoryTableWriter::MoveUnit(uint64_t unit) {

@@ -58,6 +58,8 @@ class MemoryTableWriter {
   // A record leaves memory; in cuts it is deleted. REQUIRES: it is in memory, and its unit is not
   // beneath.
   void TakeOut(uint64_t key);
+  // Moves what is beneath in this range into memory, and perhaps some more.
+  void MoveRange(uint64_t first, uint64_t last);
 
  private:
   RowChanges& changes_for(uint64_t hash) {
