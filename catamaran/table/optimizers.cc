@@ -191,4 +191,14 @@ void SetHyper(Optimizer& optimizer, std::string_view name, double value) {
   Fail("{} has no hyperparameter {}; it has {}", fact.name, name, known);
 }
 
+double HyperOf(const Optimizer& optimizer, std::string_view name) {
+  if (name == "lr") return optimizer.lr;
+  if (name == "nesterov") return optimizer.hyper.nesterov ? 1 : 0;
+  if (name == "centered") return optimizer.hyper.centered ? 1 : 0;
+  Optimizer copy = optimizer;
+  const double* member = MemberOf(copy, name);
+  CATAMARAN_CHECK(member != nullptr, "there is no hyperparameter {}", name);
+  return *member;
+}
+
 }  // namespace catamaran

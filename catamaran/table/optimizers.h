@@ -72,4 +72,7 @@ Optimizer MakeOptimizer(std::string_view name, double lr);
 // or when the value makes no sense (a negative rate, a beta outside [0, 1)).
 void SetHyper(Optimizer& optimizer, std::string_view name, double value);
 
+// What SetHyper of that name has set: `lr` or one of the rule's hyperparameters; a flag is 1 or 0.
+double HyperOf(const Optimizer& optimizer, std::string_view name);
+
 }  // namespace catamaran

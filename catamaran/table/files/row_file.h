@@ -50,6 +50,11 @@ struct RowFileHead {
   // nobody knows. A full file knows by itself.
   std::array<int64_t, kRowClasses> total_rows = {-1, -1, -1};
   RecordKind record = RecordKind::kTraining;
+  // How the numbers of rows for serving are kept, whatever the table's own store; in a file for
+  // training it is the table's own.
+  RowStore serving_store = RowStore::kF32;
+
+  RowStore store() const { return record == RecordKind::kServing ? serving_store : config.store; }
 };
 
 // Thread safety: one thread at a time.
@@ -117,12 +122,19 @@ class RowFile {
   // The same where the hash is known already.
   Found FindHash(uint64_t hash, RowClass* c, const uint32_t** record) const;
 
+  // The first two steps of a Find, to be made for many keys before the third, so that their memory
+  // is fetched at the same time.
+  void PrefetchFanOut(uint64_t hash) const;
+  void PrefetchEntry(uint64_t hash) const;
+
   // Rows of one class with a hash in [first, last], ascending.
   void ScanRows(RowClass c, uint64_t first, uint64_t last,
                 FunctionRef<void(const uint32_t* record)> visit) const;
   void ScanDeleted(uint64_t first, uint64_t last, FunctionRef<void(uint64_t key)> visit) const;
 
-  // Compares every checksum, and looks whether all is as it should be behind it: the order of the
+  // Compares every checksum.
+  void CheckBlocks() const;
+  // The same, and looks whether all is as it should be behind it: the order of the
   // rows, no key twice, the tables by which rows are found, words that must be 0. An Error if not.
   void Verify() const;
 
@@ -136,9 +148,9 @@ class RowFile {
     const std::byte* data = nullptr;
   };
   const Section& section(int s) const;
-  // The first entry with a hash >= `hash`: count if there is none.
+  // The first entry with a hash >= `hash`: count if there is none. Checks what it looks at.
   int64_t LowerBound(int s, uint64_t hash) const;
-  // The hash of entry i. Checks its block.
+  // The hash of entry i. Checks the entry.
   uint64_t HashAt(int s, int64_t i) const;
   // Returns when entries [i, j) have been checked, or throws.
   void CheckEntries(int s, int64_t i, int64_t j) const;
@@ -150,8 +162,8 @@ class RowFile {
   std::unique_ptr<Impl> impl_;
 };
 
-// Writes down what a cut holds: the rows that it holds, in one pass. The cut is of the table that
-// `head` describes; head.full and head.total_rows are taken from the cut.
+// Writes down what a cut holds, in one pass. The cut is of the table that `head` describes;
+// head.full and head.total_rows are taken from the cut. Deleted keys are sorted in memory.
 RowFileMark WriteCut(FileSystem& fs, const std::string& path, RowFileHead head, TableCut& cut);
 
 }  // namespace catamaran

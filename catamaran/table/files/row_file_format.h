@@ -27,7 +27,9 @@ inline constexpr int kRowSections = kRowClasses + 1;
 
 // Where things are in an entry of each class.
 struct RecordLayout {
-  RecordLayout(const TableConfig& config, RecordKind kind);
+  // `store` is how the numbers of entries for serving are kept; those for training are as `config`
+  // says.
+  RecordLayout(const TableConfig& config, RecordKind kind, RowStore store);
 
   struct Class {
     int words = 0;
@@ -51,8 +53,12 @@ inline constexpr size_t kBlockBytes = 65536;  // under one checksum
 inline constexpr size_t kAlignment = 64;      // of every part of the file
 inline constexpr size_t kHeadBytes = 64;
 inline constexpr size_t kFooterBytes = 64;
+inline constexpr size_t kRootOffset = 52;    // in the footer; of what is before it
 inline constexpr size_t kSectionBytes = 64;  // what the directory says of a section
 inline constexpr size_t kDirectoryBytes = 64 + kRowSections * kSectionBytes;  // its fixed part
+
+// Of any record: the widest embedding with as many slots as wide.
+inline constexpr size_t kMaxRecordWords = 16 + kMaxTableWidth * (1 + kMaxSlots);
 
 inline constexpr int kMaxFanBits = 40;
 inline constexpr int64_t kRowsPerPrefix = 8;  // about; between half of it and it

@@ -30,9 +30,13 @@ struct ServingOptions {
   int64_t now = 0;
 };
 
-// A full export of a chain.
-RowFileMark ExportServing(FileSystem& fs, const std::string& path, const RowChain& chain,
-                          const ServingOptions& options);
+// A full export of saved rows; `of` says which table's, at which commit.
+RowFileMark ExportServing(FileSystem& fs, const std::string& path, const RowBacking& rows,
+                          const RowFileHead& of, const ServingOptions& options);
+inline RowFileMark ExportServing(FileSystem& fs, const std::string& path, const RowChain& chain,
+                                 const ServingOptions& options) {
+  return ExportServing(fs, path, chain, chain.files().back()->head(), options);
+}
 // What changed, over an export of the commit that the first of `changes` is since.
 RowFileMark ExportServingChanges(FileSystem& fs, const std::string& path,
                                  std::span<const RowFileRef> changes,
