@@ -8,12 +8,293 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/table/step_recorder.h"
-#include "catamaran/table/table_test_util.h"
 
 namespace catamaran {
 namespace {
 
-using namespace table_test;  // NOLINT: all of it is for tests
+constexpr int64_t kDay = kNanosecondsPerDay;
+
+TableConfig Config(int64_t width, std::string_view optimizer = "sgd", double lr = 0.1) {
+  TableConfig config;
+  config.width = width;
+  config.init = {TableInit::Kind::kNormal, 0.5, 0};
+  config.optimizer = MakeOptimizer(optimizer, lr);
+  config.seed = 7;
+  return config;
+}
+
+std::vector<float> PullRows(const Table& table, const std::vector<uint64_t>& keys) {
+  std::vector<float> out(keys.size() * static_cast<size_t>(table.width()));
+  int calls = 0;
+  table.Pull(keys, out,
+             {[](void* c, std::exception_ptr e) { *static_cast<int*>(c) += e ? 100 : 1; }, &calls});
+  EXPECT_EQ(calls, 1);
+  return out;
+}
+
+// A push of keys with one gradient row each.
+struct Batch {
+  std::vector<uint64_t> keys;
+  std::vector<float> gradients;
+  RowsValue rows;
+
+  Batch(int64_t width, std::vector<uint64_t> k, std::vector<float> g)
+      : keys(std::move(k)), gradients(std::move(g)) {
+    rows.width = width;
+    rows.segments.push_back({.keys = keys.data(),
+                             .num_keys = static_cast<int64_t>(keys.size()),
+                             .gradients = gradients.data()});
+  }
+  TablePush push() const { return {&rows}; }
+};
+
+void Push(Table& table, int64_t step, int64_t time, const Batch& batch) {
+  const TablePush push = batch.push();
+  table.Apply({step, time, {}, {&push, 1}});
+}
+
+void Observe(Table& table, int64_t step, int64_t time, const std::vector<uint64_t>& keys) {
+  const TableObservation seen{.keys = keys.data(), .num_keys = static_cast<int64_t>(keys.size())};
+  table.Apply({step, time, {&seen, 1}, {}});
+}
+
+TEST(ReferenceTable, PullMakesNoRowAndGivesTheInitialValueOfTheKey) {
+  ReferenceTable table(Config(5));
+  const auto a = PullRows(table, {1, 2, 1});
+  EXPECT_EQ(table.size(), 0);
+  EXPECT_TRUE(std::equal(a.begin(), a.begin() + 5, a.begin() + 10));
+  EXPECT_FALSE(std::equal(a.begin(), a.begin() + 5, a.begin() + 5));
+  EXPECT_EQ(a, PullRows(ReferenceTable(Config(5)), {1, 2, 1}));
+  TableConfig other = Config(5);
+  other.seed = 8;
+  EXPECT_NE(a, PullRows(ReferenceTable(other), {1, 2, 1}));
+}
+
+TEST(ReferenceTable, InitialValuesHaveTheDeclaredDistribution) {
+  TableConfig config = Config(8);
+  std::vector<uint64_t> keys(4000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i * 977;
+  double sum = 0, squares = 0;
+  const auto normal = PullRows(ReferenceTable(config), keys);
+  for (float x : normal) sum += x, squares += x * x;
+  const double n = static_cast<double>(normal.size());
+  EXPECT_NEAR(sum / n, 0, 0.01);
+  EXPECT_NEAR(std::sqrt(squares / n), 0.5, 0.01);
+
+  config.init = {TableInit::Kind::kUniform, -1, 3};
+  sum = 0;
+  for (float x : PullRows(ReferenceTable(config), keys)) {
+    ASSERT_GE(x, -1);
+    ASSERT_LT(x, 3);
+    sum += x;
+  }
+  EXPECT_NEAR(sum / n, 1, 0.03);
+  config.init = {TableInit::Kind::kConstant, 2.5, 0};
+  EXPECT_EQ(PullRows(ReferenceTable(config), {9}), std::vector<float>(8, 2.5f));
+}
+
+TEST(ReferenceTable, EveryKeyIsLegal) {
+  TableConfig config = Config(1);
+  config.init = {};
+  ReferenceTable table(config);
+  Push(table, 0, 0, Batch(1, {0, UINT64_MAX, uint64_t{1} << 63}, {1, 2, 3}));
+  EXPECT_EQ(table.size(), 3);
+  EXPECT_EQ(PullRows(table, {UINT64_MAX, 0}), (std::vector<float>{-0.2f, -0.1f}));
+}
+
+TEST(ReferenceTable, EqualKeysAreAddedUpBeforeOneOptimizerStep) {
+  TableConfig config = Config(1, "adagrad", 1.0);
+  config.init = {};
+  ReferenceTable table(config);
+  Push(table, 0, 0, Batch(1, {5, 6, 5}, {3, 1, 1}));
+  // One step with gradient 4: a = 16, w = -4 / 4. Two steps would give -1 - 1/sqrt(10).
+  EXPECT_NEAR(PullRows(table, {5})[0], -1, 1e-6);
+}
+
+TEST(ReferenceTable, AdamCountsTheStepsOfEachRow) {
+  TableConfig config = Config(1, "adam", 0.1);
+  config.init = {};
+  ReferenceTable table(config);
+  for (int step = 0; step < 3; ++step) Push(table, step, 0, Batch(1, {1}, {2}));
+  Push(table, 3, 0, Batch(1, {2}, {2}));
+  // With a constant gradient every corrected step is lr: a late row moves as an early one did.
+  EXPECT_NEAR(PullRows(table, {1})[0], -0.3, 1e-5);
+  EXPECT_NEAR(PullRows(table, {2})[0], -0.1, 1e-5);
+}
+
+// Every rule, with all its slots: the row is what the rule makes of it, step by step.
+TEST(ReferenceTable, RowsFollowTheRuleOfTheirOptimizer) {
+  for (const OptimizerFact& fact : Optimizers()) {
+    TableConfig config = Config(3, fact.name);
+    for (const HyperFact& hyper : fact.hypers) {
+      if (hyper.flag) SetHyper(*config.optimizer, hyper.name, 1);
+      if (hyper.default_value == 0 && !hyper.flag) SetHyper(*config.optimizer, hyper.name, 0.1);
+    }
+    ReferenceTable table(config);
+    std::vector<float> want = PullRows(table, {5});
+    std::vector<float> slots[kMaxSlots];
+    float* at[kMaxSlots] = {};
+    for (size_t k = 0; k < config.optimizer->slots().size(); ++k) {
+      slots[k].assign(3, static_cast<float>(config.optimizer->SlotInitial(static_cast<int>(k))));
+      at[k] = slots[k].data();
+    }
+    for (int64_t step = 1; step <= 4; ++step) {
+      const float x = static_cast<float>(step);
+      const std::vector<float> g = {0.5f * x, -x, 2};
+      Push(table, step, step, Batch(3, {5}, g));
+      rules::Apply(fact.rule, config.optimizer->hyper, want.data(), g.data(), at, 1, 3, 0.1, step);
+      EXPECT_EQ(PullRows(table, {5}), want) << fact.name << " " << step;
+    }
+  }
+}
+
+TEST(ReferenceTable, ScalesMultiplyGradientAndLearningRate) {
+  TableConfig config = Config(1, "adagrad", 1.0);
+  config.init = {};
+  ReferenceTable table(config);
+  const Batch batch(1, {1}, {2});
+  TablePush push = batch.push();
+  push.scale = 100;     // adagrad's first step does not see it
+  push.lr_scale = 0.5;  // but this
+  table.Apply({0, 0, {}, {&push, 1}});
+  EXPECT_NEAR(PullRows(table, {1})[0], -0.5, 1e-6);
+}
+
+TEST(ReferenceTable, PooledGradientsExpandAsThePoolingSays) {
+  const std::vector<uint64_t> keys = {1, 2, 2, 3};
+  const std::vector<int64_t> offsets = {0, 3, 3, 4};
+  const std::vector<float> weights = {1, 2, 2, 3};
+  const std::vector<float> gradients = {10, 100, 1000};
+  for (const auto& [pool, use_weights, one, two, three] :
+       std::vector<std::tuple<Pool, bool, double, double, double>>{
+           {Pool::kSum, false, 10, 20, 1000},
+           {Pool::kMean, false, 10 / 3., 20 / 3., 1000},
+           {Pool::kSqrt, false, 10 / std::sqrt(3.), 20 / std::sqrt(3.), 1000},
+           {Pool::kSum, true, 10, 40, 3000},
+           {Pool::kMean, true, 2, 8, 1000},
+           {Pool::kSqrt, true, 10 / 3., 40 / 3., 1000}}) {
+    TableConfig config = Config(1, "sgd", 1.0);
+    config.init = {};
+    ReferenceTable table(config);
+    RowsValue rows{.width = 1};
+    rows.segments.push_back({.keys = keys.data(),
+                             .num_keys = 4,
+                             .pool = pool,
+                             .offsets = offsets.data(),
+                             .num_bags = 3,
+                             .weights = use_weights ? weights.data() : nullptr,
+                             .gradients = gradients.data()});
+    const TablePush push{&rows};
+    table.Apply({0, 0, {}, {&push, 1}});
+    const auto got = PullRows(table, {1, 2, 3});
+    EXPECT_NEAR(got[0], -one, 1e-4);
+    EXPECT_NEAR(got[1], -two, 1e-4);
+    EXPECT_NEAR(got[2], -three, 1e-3);
+  }
+}
+
+TEST(ReferenceTable, CountAdmitsFromTheNthOccurrenceOn) {
+  TableConfig config = Config(1);
+  config.init = {};
+  config.admit = {TableAdmit::Kind::kCount, 3};
+  ReferenceTable table(config);
+  Push(table, 0, 0, Batch(1, {1, 1, 2}, {1, 1, 1}));
+  EXPECT_EQ(table.size(), 0);
+  EXPECT_EQ(table.Info().waiting, 2);
+  Push(table, 1, 0, Batch(1, {1}, {1}));
+  EXPECT_EQ(table.size(), 1);
+  EXPECT_FLOAT_EQ(PullRows(table, {1})[0], -0.1f);  // the step that made it, not those before
+}
+
+TEST(ReferenceTable, AStepThatObservesCountsInObservationsOnly) {
+  TableConfig config = Config(1);
+  config.admit = {TableAdmit::Kind::kCount, 3};
+  ReferenceTable table(config);
+  const std::vector<uint64_t> keys = {1};
+  const TableObservation seen{.keys = keys.data(), .num_keys = 1};
+  const Batch batch(1, {1, 1}, {1, 1});
+  const TablePush push = batch.push();
+  table.Apply({0, 0, {&seen, 1}, {&push, 1}});
+  table.Apply({1, 0, {&seen, 1}, {&push, 1}});
+  EXPECT_EQ(table.size(), 0);
+  table.Apply({2, 0, {&seen, 1}, {&push, 1}});
+  EXPECT_EQ(table.size(), 1);
+  ReferenceTable::Metadata metadata;
+  ASSERT_TRUE(table.Find(1, &metadata));
+  EXPECT_EQ(metadata.show, 3);
+}
+
+TEST(ReferenceTable, ProbabilityAdmitsThatShareAndTheSameKeysEachTime) {
+  TableConfig config = Config(1);
+  config.admit = {TableAdmit::Kind::kProbability, 1, 0.25};
+  std::vector<uint64_t> keys(4000);
+  for (size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  ReferenceTable a(config), b(config);
+  Observe(a, 3, 0, keys);
+  Observe(b, 3, 0, keys);
+  EXPECT_NEAR(static_cast<double>(a.size()), 1000, 120);
+  for (uint64_t key : keys) ASSERT_EQ(a.Find(key, nullptr), b.Find(key, nullptr));
+  Observe(a, 4, 0, keys);
+  EXPECT_NEAR(static_cast<double>(a.size()), 1750, 160);
+}
+
+TEST(ReferenceTable, UnadmittedKeysReadWhatTheTableDeclares) {
+  TableConfig config = Config(2);
+  config.admit = {TableAdmit::Kind::kCount, 100};
+  config.unadmitted = Unadmitted::kZeros;
+  EXPECT_EQ(PullRows(ReferenceTable(config), {4}), (std::vector<float>{0, 0}));
+  config.unadmitted = Unadmitted::kShared;
+  ReferenceTable shared(config);
+  const auto before = PullRows(shared, {4, 5});
+  EXPECT_EQ(before[0], before[2]);
+  Push(shared, 0, 0, Batch(2, {4, 6}, {1, 2, 3, 4}));
+  const auto after = PullRows(shared, {5});
+  EXPECT_FLOAT_EQ(after[0], before[0] - 0.1f * 4);
+  EXPECT_FLOAT_EQ(after[1], before[1] - 0.1f * 6);
+  EXPECT_EQ(shared.size(), 0);
+}
+
+TEST(ReferenceTable, RowsUnseenForTooLongGoByEventTime) {
+  TableConfig config = Config(1);
+  config.expire.unseen = 30 * kDay;
+  ReferenceTable table(config);
+  Observe(table, 0, 1 * kDay, {1, 2});
+  Observe(table, 1, 20 * kDay, {2});
+  EXPECT_EQ(table.Expire(31 * kDay), 0);
+  EXPECT_EQ(table.Expire(32 * kDay), 1);
+  EXPECT_TRUE(table.Find(2, nullptr));
+  EXPECT_FALSE(table.Find(1, nullptr));
+}
+
+TEST(ReferenceTable, ShowsAndClicksAreOfTheKeysGroup) {
+  ReferenceTable table(Config(1));
+  const std::vector<uint64_t> keys = {1, 2, 1, 3};
+  const std::vector<float> click = {1, 0.5};
+  TableObservation seen{.keys = keys.data(), .num_keys = 4, .click = click.data()};
+  seen.keys_per_group = 2;
+  table.Apply({0, 9 * kNanosecondsPerSecond, {&seen, 1}, {}});
+  ReferenceTable::Metadata metadata;
+  ASSERT_TRUE(table.Find(1, &metadata));
+  EXPECT_EQ(metadata.show, 2);
+  EXPECT_EQ(metadata.click, 1.5f);
+  EXPECT_EQ(metadata.last_seen, 9);
+  const std::vector<int64_t> offsets = {0, 0, 4};
+  seen.offsets = offsets.data();
+  seen.num_groups = 2;
+  table.Apply({1, 10 * kNanosecondsPerSecond, {&seen, 1}, {}});
+  ASSERT_TRUE(table.Find(3, &metadata));
+  EXPECT_EQ(metadata.click, 1.0f);  // 0.5 twice
+}
+
+TEST(ReferenceTable, APushWithoutOptimizerOrOfAnotherWidthChangesNothing) {
+  TableConfig config = Config(2);
+  config.optimizer.reset();
+  ReferenceTable table(config);
+  EXPECT_THROW(Push(table, 0, 0, Batch(2, {1}, {1, 1})), Error);
+  ReferenceTable narrow(Config(2));
+  EXPECT_THROW(Push(narrow, 0, 0, Batch(1, {1}, {1})), Error);
+  EXPECT_EQ(narrow.size(), 0);
+}
 
 TEST(ReferenceTable, ExportAndImportKeepEverything) {
   for (const char* optimizer : {"sgd", "momentum", "rowwise_adagrad", "adam"}) {

@@ -46,6 +46,9 @@ class MemoryTable final : public DurableTable {
   void Put(RowClass c, const uint32_t* record) override;
 
  private:
+  // A key that was not in memory a moment ago, when rows lay beneath. False: it has no row.
+  bool PullBeneath(uint64_t hash, uint64_t key, float* out) const;
+
   MemoryStore store_;
   std::unique_ptr<MemoryTableWriter> writer_;
 };

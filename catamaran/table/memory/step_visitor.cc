@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "catamaran/table/memory/row_access.h"
 
@@ -11,6 +12,7 @@ namespace {
 // How many keys lie between the stages of a look-up.
 constexpr size_t kIndexAhead = 32;
 constexpr size_t kRowAhead = 16;
+constexpr int kPrefetchedWords = 128;  // of a row; then the processor sees the pattern itself
 constexpr size_t kGuesses = 32;  // a power of two, at least kRowAhead
 
 }  // namespace
@@ -46,10 +48,7 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
     if (i >= kIndexAhead - kRowAhead) {
       const size_t k = i - (kIndexAhead - kRowAhead);
       if (k < n) {
-        const auto s = static_cast<size_t>(store_.ShardOf(keys[k].hash));
-        const RowHandle guess = store_.shard(static_cast<int64_t>(s)).PrefetchRow(keys[k].hash);
-        if (guess) changes_[s]->PrefetchSlot(guess);
-        guesses[k % kGuesses] = guess;
+        guesses[k % kGuesses] = PrefetchRow(keys[k].hash);
       }
     }
     if (i >= kIndexAhead) {
@@ -57,6 +56,25 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
       VisitKey(keys[k], store_.shard_for(keys[k].hash), guesses[k % kGuesses]);
     }
   }
+}
+
+// Without branches on what is found: the processor would guess them wrong for every other key, and
+// waste what it has begun for the next ones.
+RowHandle StepVisitor::PrefetchRow(uint64_t hash) const {
+  const auto s = static_cast<size_t>(store_.ShardOf(hash));
+  const Shard& shard = store_.shard(static_cast<int64_t>(s));
+  const IndexLine* line = shard.index().HomeLine(hash);
+  const EntryMask match = line->Match(IndexLine::TagOf(hash));
+  // Where nothing matches it is the first of the waiting rows, and is not used.
+  const uint32_t found = line->Handle(std::countr_zero(match | EntryMask{1} << 11)).bits();
+  const RowHandle handle = RowHandle::FromBits(match != 0 ? found : 0);
+  const RowClass c = handle.row_class();
+  const uint32_t* row = shard.rows().of(c).row(handle.index());
+  const int words = rules_.layout().of(c).words;
+  for (int w = 0; w < std::min(words, kPrefetchedWords); w += 16) PrefetchLineOf(row + w);
+  PrefetchLineOf(row + words - 1);
+  changes_[s]->PrefetchSlot(handle);
+  return match != 0 ? handle : kNoRow;
 }
 
 void StepVisitor::VisitKey(StepKey& key, Shard& shard, RowHandle guess) {

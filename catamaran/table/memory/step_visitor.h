@@ -37,6 +37,8 @@ class StepVisitor {
   bool left_gradients() const { return left_gradients_; }
 
  private:
+  // Asks for the memory of the row that a hash probably has.
+  RowHandle PrefetchRow(uint64_t hash) const;
   void VisitKey(StepKey& key, Shard& shard, RowHandle guess);
   // A key with a row.
   void Write(const StepKey& key, Shard& shard, RowHandle handle);
