@@ -191,7 +191,7 @@ first=$out
 run 0 run double.ctm train --feed x=x.npy --state state
 run 0 run double.ctm loss --feed x=x.npy --state state
 [ "$out" != "$first" ] || fail 'the second step did not change the loss'
-is 'one generation of files stays' "$(find state -name '*.safetensors' | wc -l)" 1
+is 'two commits stay' "$(find state -name '*.safetensors' | wc -l)" 2
 
 run 1 run double.ctm f
 is 'a missing feed is asked for' "$err" $'f needs more arguments:\n  x : f32[B, 2]   --feed x=FILE.npy'
@@ -239,9 +239,14 @@ has 'and is saved under its new name' "$out" 'out0 = 4'
 run 1 run changed.ctm f --feed x=x.npy --state state --rename sene=count
 
 # A damaged state.
-printf 'x' >>state/CURRENT
+newest=$(ls -v state/commit-* | tail -1)
+printf 'x' >>"$newest"
+run 0 run changed.ctm f --feed x=x.npy --state state
+has 'damage is found' "$err" "$newest: not the manifest of a state"
+has 'the commit before is loaded' "$err" 'was loaded instead'
+for manifest in state/commit-*; do printf 'x' >>"$manifest"; done
 run 1 run changed.ctm f --feed x=x.npy --state state
-has 'damage is found' "$err" 'state/CURRENT: not the manifest of a state'
+has 'no commit is whole' "$err" 'state: no commit is whole:'
 
 # A refused step.
 cat >guarded.ctm <<'X'

@@ -45,8 +45,9 @@ void CheckStateOptions(const RunCommand& command) {
   }
 }
 
+// `loaded_from` gets what the state was loaded from, if it was.
 std::unique_ptr<State> OpenState(Session& session, const RunCommand& command, const Program& flat,
-                                 bool commits) {
+                                 bool commits, std::optional<LoadedState>& loaded_from) {
   constexpr uint64_t kDefaultSeed = 1;
   const bool saved = !command.state.empty() && HasState(session.fs, command.state);
   if (!saved) {
@@ -68,7 +69,25 @@ std::unique_ptr<State> OpenState(Session& session, const RunCommand& command, co
   for (const std::string& path : loaded.match.left_out) {
     fmt::print(stderr, "note: the saved @{} is left out\n", path);
   }
-  return std::move(loaded.state);
+  for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  std::unique_ptr<State> state = std::move(loaded.state);
+  loaded_from = std::move(loaded);
+  return state;
+}
+
+// One more commit: of what the step has changed where the state was loaded, else of everything.
+void Keep(Session& session, const RunCommand& command, const Program& flat, State& state,
+          const std::optional<LoadedState>& loaded) {
+  CommitOptions options;
+  options.compact = false;
+  options.info["threads"] = std::to_string(command.threads);
+  if (!loaded) {
+    MakeCommits(session.fs, command.state, flat, state, options)->Commit();
+    return;
+  }
+  const auto commits = MakeCommits(session.fs, command.state, flat, state, *loaded, options);
+  commits->Compact();  // before the commit: there is no later one to name what it makes
+  commits->Commit(loaded->positions);
 }
 
 int64_t EventTime(const RunCommand& command) {
@@ -114,7 +133,8 @@ ExitCode Run(Session& session, const RunCommand& command) {
   std::unique_ptr<FileLock> lock;
   const bool keeps = executable->commits() && !command.state.empty();
   if (keeps) lock = Outside([&] { return LockState(session.fs, command.state); });
-  const auto state = OpenState(session, command, file.flat, executable->commits());
+  std::optional<LoadedState> loaded;
+  const auto state = OpenState(session, command, file.flat, executable->commits(), loaded);
   RunOptions options;
   options.event_time = EventTime(command);
   const RunResult result = executable->Run(*state, feeds, options);
@@ -124,7 +144,7 @@ ExitCode Run(Session& session, const RunCommand& command) {
     WriteFetch(session.fs, result, fetched[k], fetch_files[k]);
   }
   if (keeps && result.committed) {
-    Outside([&] { SaveState(session.fs, command.state, file.flat, *state); });
+    Outside([&] { Keep(session, command, file.flat, *state, loaded); });
   }
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     if (std::find(fetched.begin(), fetched.end(), i) != fetched.end()) continue;

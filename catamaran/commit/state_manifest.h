@@ -1,8 +1,8 @@
 // commit/state_manifest.h
 //
-// The file CURRENT of a state directory: which generation of files is the state, and their sizes
-// and checksums. It is the only file that is ever replaced, so replacing it is the moment at
-// which a new state takes the place of the old one.
+// The file CURRENT of a state directory of the first format: which generation of files is the
+// state, and their sizes and checksums. It is read for ever and written no more; commits have
+// manifests of their own (commit_manifest.h).
 //
 //   catamaran state 1
 //   generation 7

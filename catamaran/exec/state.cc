@@ -58,9 +58,11 @@ std::unique_ptr<State> State::Create(const Program& flat, uint64_t seed,
         entry.shape = entry.head.shape();
         break;
       case StateKind::kTable: {
-        const TableConfig config = TableConfigOf(*decl, seed, flat.sources());
+        TableConfig config = TableConfigOf(*decl, seed, flat.sources());
+        const auto kept = options.table_seeds.find(decl->name);
+        if (kept != options.table_seeds.end()) config.seed = kept->second;
         entry.shape = Shape{config.width};
-        entry.table = std::make_unique<ReferenceTable>(config);
+        entry.table = MakeTable(config, decl->name, options.tables);
         break;
       }
       case StateKind::kChannel:
@@ -149,7 +151,7 @@ void State::SetStep(int64_t step, int64_t event_time) {
   if (versions_.published()) PublishWithTurn();
 }
 
-ReferenceTable& State::table(std::string_view path) const {
+DurableTable& State::table(std::string_view path) const {
   const int i = Find(path);
   if (i < 0 || entries_[static_cast<size_t>(i)].table == nullptr) {
     Fail("there is no table @{}", path);

@@ -25,9 +25,9 @@
 
 #include "catamaran/base/clock.h"
 #include "catamaran/base/function_ref.h"
+#include "catamaran/exec/table_factory.h"
 #include "catamaran/exec/versions.h"
 #include "catamaran/ir/program.h"
-#include "catamaran/table/reference_table.h"
 #include "catamaran/tensor/tensor.h"
 
 namespace catamaran {
@@ -42,6 +42,10 @@ struct StateOptions {
   PublishPolicy publish;
   int max_versions = 8;
   const Clock* clock = &SteadyClock();  // for the policy and for deadlines; outlives the State
+  TableOptions tables;
+  // Seeds of tables by path, where they are not a function of the State's: a table that was saved
+  // keeps its own.
+  std::map<std::string, uint64_t, std::less<>> table_seeds;
 };
 
 // One declaration of a State, as it is now.
@@ -84,7 +88,7 @@ class State {
   void SetStep(int64_t step);
   void SetStep(int64_t step, int64_t event_time);
   // REQUIRES: `path` is a table's.
-  ReferenceTable& table(std::string_view path) const;
+  DurableTable& table(std::string_view path) const;
 
   // --- For readers.
   class Pinned {
@@ -153,7 +157,7 @@ class State {
     Location at;
     Tensor head;  // of a table: empty
     Shape shape;
-    std::unique_ptr<ReferenceTable> table;
+    std::unique_ptr<DurableTable> table;
   };
   class Turn;
 

@@ -117,6 +117,8 @@ int64_t ExpireOf(const Attr& attr) {
 
 }  // namespace
 
+uint64_t TableSeed(std::string_view path, uint64_t seed) { return HashString(path, Mix64(seed)); }
+
 TableConfig TableConfigOf(const StateDecl& decl, uint64_t seed, const SourceTable& sources) {
   TableConfig config;
   std::string doing = "type";
@@ -125,7 +127,7 @@ TableConfig TableConfigOf(const StateDecl& decl, uint64_t seed, const SourceTabl
       Fail("the rows of a table are f32; found {}", decl.type.ToString());
     }
     config.width = StateShape(decl, sources).num_elements();
-    config.seed = HashString(decl.name, Mix64(seed));
+    config.seed = TableSeed(decl.name, seed);
     doing = "initialiser";
     config.init = InitOf(decl.init);
     for (const NamedAttr& setting : decl.settings) {

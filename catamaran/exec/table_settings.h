@@ -12,13 +12,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "catamaran/ir/program.h"
 #include "catamaran/table/table_config.h"
 
 namespace catamaran {
 
-// The table's own seed is a function of `seed` and its path. Throws an Error that begins with the
+// The seed of a table: a function of the State's and of the table's path.
+uint64_t TableSeed(std::string_view path, uint64_t seed);
+
+// The table's own seed is TableSeed. Throws an Error that begins with the
 // declaration's line when something makes no sense.
 TableConfig TableConfigOf(const StateDecl& decl, uint64_t seed, const SourceTable& sources);
 

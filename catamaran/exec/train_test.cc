@@ -129,11 +129,14 @@ TEST(Train, ATableGetsOneApplyAStep) {
   options.event_time = 2000 * kNanosecondsPerSecond;
   train->Run(*state, feeds, options);
   EXPECT_EQ(state->table("t").size(), 4);
-  ReferenceTable::Metadata metadata;
-  ASSERT_TRUE(state->table("t").Find(1, &metadata));
-  EXPECT_EQ(metadata.show, 2);
-  EXPECT_EQ(metadata.click, 2);
-  EXPECT_EQ(metadata.last_seen, 2000);
+  RowClass row_class;
+  std::vector<uint32_t> record(
+      static_cast<size_t>(state->table("t").layout().of(RowClass::kFull).words));
+  ASSERT_TRUE(state->table("t").Get(1, &row_class, record.data()));
+  EXPECT_EQ(row_class, RowClass::kFull);
+  EXPECT_EQ(RecordFloat(record.data(), row_words::kShow), 2);
+  EXPECT_EQ(RecordFloat(record.data(), row_words::kClick), 2);
+  EXPECT_EQ(record[row_words::kLastSeen], 2000u);
   // The row made in the second step has that step's gradient: d/de (0 - 1)^2 = -2.
   float row[4];
   const uint64_t key = 1;
