@@ -36,6 +36,9 @@ class WritableFile {
   virtual void Append(std::span<const std::byte> bytes) = 0;
   void Append(std::string_view text) { Append(std::as_bytes(std::span(text.data(), text.size()))); }
 
+  // A wish: what has been appended goes to the disk from now on, so that Sync has less to wait for.
+  virtual void BeginSync() {}
+
   // Returns when all bytes appended so far would survive a loss of power. After a Sync that threw,
   // nothing is known about bytes appended since the one before it; do not retry, write anew.
   virtual void Sync() = 0;

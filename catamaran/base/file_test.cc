@@ -56,6 +56,7 @@ std::string ErrorOf(const std::function<void()>& function) {
 TEST_P(FileSystemTest, WhatWasAppendedIsRead) {
   const auto file = fs().OpenWrite(Path("f"));
   file->Append("hello, ");
+  file->BeginSync();
   file->Append("world");
   file->Sync();
   file->Close();

@@ -73,6 +73,9 @@ class BlockWriter {
  private:
   static constexpr size_t kBufferBytes = 8 * row_format::kBlockBytes;
 
+  // The disk is given work this often, so that it writes while rows are gathered.
+  static constexpr uint64_t kSyncBytes = uint64_t{16} << 20;
+
   void Flush() {
     const std::span<const std::byte> bytes(buffer_.data(), filled_);
     for (size_t at = 0; checking_ && at < filled_; at += row_format::kBlockBytes) {
@@ -81,6 +84,10 @@ class BlockWriter {
     }
     if (filled_ > 0) file_->Append(bytes);
     flushed_ += filled_;
+    if (flushed_ >= begun_ + kSyncBytes) {
+      file_->BeginSync();
+      begun_ = flushed_;
+    }
     filled_ = 0;
   }
 
@@ -88,6 +95,7 @@ class BlockWriter {
   std::unique_ptr<WritableFile> file_;
   size_t filled_ = 0;
   uint64_t flushed_ = 0;
+  uint64_t begun_ = 0;  // bytes that the disk has been asked to write
   bool checking_ = true;
   std::vector<uint32_t> checksums_;
 };
