@@ -82,9 +82,11 @@ struct IncrementPlan {
 IncrementPlan PlanIncrement(std::span<const RowFileRef> kept, int64_t since);
 
 // The same as one file, with `since` as its head's. False and no file when the reader has to
-// resync (`why` says the reason). REQUIRES: something is kept.
+// resync (`why` says the reason). Where a table keeps cold rows elsewhere (durable_table.h), `cold`
+// holds them at the newest commit: a key that has gone from the files to there has a row still.
 bool WriteIncrement(FileSystem& fs, const std::string& path, std::span<const RowFileRef> kept,
-                    int64_t since, std::string* why, RowFileMark* mark);
+                    int64_t since, std::string* why, RowFileMark* mark,
+                    const RowBacking* cold = nullptr);
 
 // Calls `visit` for every key that the two do not say the same of, in ascending order of hash.
 // A record is null where the key has none. REQUIRES: equal layouts and seeds (an Error if not).

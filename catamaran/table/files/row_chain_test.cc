@@ -191,6 +191,33 @@ TEST(RowChain, AnIncrementBringsAReaderFromAnyKeptCommitToTheNewest) {
   EXPECT_TRUE(PlanIncrement({}, 0).resync);
 }
 
+TEST(RowChain, AnIncrementHoldsRowsThatWentFromTheFilesToAColdStore) {
+  History history(8);
+  for (int i = 0; i < 3; ++i) history.Commit(300);
+  // Every second key that the changes have deleted is in a cold store, another table's chain.
+  PlainTable cold(history.table.config(), 99);
+  int64_t deleted = 0;
+  for (const RowFileRef& file : history.Changes(1, 3)) {
+    file->ScanDeleted(0, UINT64_MAX, [&](uint64_t key) {
+      if (++deleted % 2 == 0) cold.Put(RowClass(key % kRowClasses), key);
+    });
+  }
+  PlainTable::Cut cut = cold.TakeCut(true);
+  WriteCut(history.fs, "cold", HeadOf(cold.config(), 0, 3), cut);
+  const RowChain cold_rows({history.Open("cold")});
+  std::string why;
+  RowFileMark mark;
+  ASSERT_TRUE(WriteIncrement(history.fs, "i", history.files, 1, &why, &mark, &cold_rows));
+  const auto increment = history.Open("i");
+  increment->Verify();
+  PlainRows wanted = history.table.rows();
+  int64_t from_cold = 0;
+  for (const auto& row : cold.rows()) from_cold += wanted.insert(row).second;
+  EXPECT_GT(from_cold, 10);
+  // Cold rows that have not changed were with the reader before: here there are none of those.
+  EXPECT_EQ(RowsOf(RowChain({history.files[0], increment})), wanted);
+}
+
 TEST(RowChain, AGapInWhatIsKeptIsAResync) {
   History history(5);
   for (int i = 0; i < 6; ++i) history.Commit(30);

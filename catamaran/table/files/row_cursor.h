@@ -1,7 +1,8 @@
 // table/files/row_cursor.h
 //
 // Walks the entries of one section of a row file in ascending order of their hash. Blocks are
-// checked, and asked of the disk, some way ahead.
+// checked, and asked of the disk, some way ahead; the memory of those that lie behind is given
+// back.
 //
 // Thread safety: one thread at a time.
 
@@ -61,8 +62,11 @@ class RowCursor {
     const uint64_t at = section_->offset + static_cast<uint64_t>(checked_) * section_->stride;
     // The first chunk is small, for scans of a few rows; who goes on reads ahead.
     if (chunk_ == kChunkBytes && at + kReadAhead / 2 > wanted_) {
-      file_->file().WillNeed(std::max(at, wanted_), kReadAhead);
-      wanted_ = std::max(at, wanted_) + kReadAhead;
+      if (wanted_ == 0) wanted_ = behind_ = at;
+      file_->file().WillNeed(wanted_, kReadAhead);
+      file_->file().DoneWith(behind_, at - behind_);
+      behind_ = at;
+      wanted_ += kReadAhead;
     }
     chunk_ = kChunkBytes;
     file_->CheckEntries(number_, checked_, end);
@@ -79,6 +83,7 @@ class RowCursor {
   int64_t checked_ = 0;  // entries below it have been checked
   int64_t chunk_ = 4096;
   uint64_t wanted_ = 0;  // bytes of the file below it have been asked for
+  uint64_t behind_ = 0;  // bytes below it have been given back, from where the cursor began
   const std::byte* entry_ = nullptr;
   uint64_t hash_ = 0;
 };

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "catamaran/table/files/row_file_test_util.h"
 #include "catamaran/table/files/table_description.h"
 
@@ -217,6 +220,28 @@ TEST(RowFile, AManifestsMarkTellsFilesApart) {
   EXPECT_NO_THROW(RowFile::Open(fs, "a", {.verify_all = false, .expected = mark}));
   EXPECT_THAT(ErrorOf([&] { RowFile::Open(fs, "b", {.verify_all = false, .expected = mark}); }),
               HasSubstr("b is damaged: its root checksum is"));
+}
+
+TEST(RowFile, ManyThreadsMayReadAFileWhoseBlocksHaveNotBeenChecked) {
+  PlainTable table(RowTestConfig(16));
+  for (uint64_t key = 0; key < 5000; ++key) table.Put(RowClass::kFull, key);
+  FaultyFileSystem fs;
+  WriteFull(fs, "f", table);
+  const auto file = RowFile::Open(fs, "f");
+  std::atomic<int64_t> found{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (uint64_t key = 0; key < 5000; ++key) {
+        RowClass c;
+        const uint32_t* record;
+        found += file->Find(key, &c, &record) == RowFile::Found::kRow && RecordKey(record) == key;
+      }
+      file->ScanRows(RowClass::kFull, 0, UINT64_MAX, [&](const uint32_t*) { ++found; });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(found, 4 * 2 * 5000);
 }
 
 TEST(TableDescription, EverythingThatATableIsToldComesBack) {

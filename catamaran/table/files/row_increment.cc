@@ -19,17 +19,43 @@ int64_t MostEntries(std::span<const RowFileRef> files, int section) {
   return sum;
 }
 
+// Writes the entries of one section where some keys that the files have deleted are rows of `cold`.
+void WriteSectionOver(RowFileWriter& writer, std::span<const RowFileRef> files, int section,
+                      const RowBacking& cold) {
+  for (RowMerge merge(files); !merge.done(); merge.Next()) {
+    int found = merge.section();
+    const uint32_t* record = merge.record();
+    if (found == kDeletedSection) {
+      RowClass c;
+      record = cold.Find(merge.key(), &c);
+      if (record != nullptr) found = static_cast<int>(c);
+    }
+    if (found != section) continue;
+    if (found == kDeletedSection) {
+      writer.AddDeleted(merge.key());
+    } else {
+      writer.AddRow(record);
+    }
+  }
+}
+
 // Writes what `files` say together, section after section.
 RowFileMark WriteMerged(FileSystem& fs, const std::string& path, const RowFileHead& head,
-                        std::span<const RowFileRef> files, const TableExtras& extras) {
+                        std::span<const RowFileRef> files, const TableExtras& extras,
+                        const RowBacking* cold = nullptr) {
   RowFileWriter writer(fs, path, head);
   for (int s = 0; s < kRowSections; ++s) {
-    const int64_t most = MostEntries(files, s);
+    int64_t most = MostEntries(files, s);
+    if (cold != nullptr && s != kDeletedSection) most += MostEntries(files, kDeletedSection);
     if (most == 0 || (s == kDeletedSection && head.full)) continue;
     if (s == kDeletedSection) {
       writer.BeginDeleted(most);
     } else {
       writer.BeginRows(RowClass(s), most);
+    }
+    if (cold != nullptr) {
+      WriteSectionOver(writer, files, s, *cold);
+      continue;
     }
     for (RowMerge merge = RowMerge::OfSection(files, s); !merge.done(); merge.Next()) {
       if (s == kDeletedSection) {
@@ -105,7 +131,7 @@ IncrementPlan PlanIncrement(std::span<const RowFileRef> kept, int64_t since) {
 }
 
 bool WriteIncrement(FileSystem& fs, const std::string& path, std::span<const RowFileRef> kept,
-                    int64_t since, std::string* why, RowFileMark* mark) {
+                    int64_t since, std::string* why, RowFileMark* mark, const RowBacking* cold) {
   const IncrementPlan plan = PlanIncrement(kept, since);
   if (plan.resync) {
     *why = plan.why;
@@ -121,7 +147,8 @@ bool WriteIncrement(FileSystem& fs, const std::string& path, std::span<const Row
   RowFileHead head = newest->head();
   head.full = false;
   head.since = since;
-  *mark = WriteMerged(fs, path, head, plan.changes, newest->extras());
+  if (cold != nullptr) head.total_rows = {-1, -1, -1};  // it counted those in the files alone
+  *mark = WriteMerged(fs, path, head, plan.changes, newest->extras(), cold);
   return true;
 }
 

@@ -72,6 +72,7 @@ class Converter {
 
 RowFileHead ServingHead(const RowFileHead& of, const ServingOptions& options) {
   if (of.record != RecordKind::kTraining) Fail("an export for serving cannot be exported again");
+  CheckTableConfig(of.config);
   RowFileHead head;
   head.config = of.config;
   head.commit = of.commit;

@@ -97,6 +97,7 @@ ServingTable::ServingTable(std::vector<RowFileRef> files) {
          first.path(), first.head().since);
   }
   CheckOverlaps(files);
+  CheckTableConfig(files.back()->config());
   impl_ = std::make_unique<Impl>(std::move(files));
 }
 
