@@ -1,49 +1,7 @@
 #!/usr/bin/env bash
 # cli/cli_test.sh CATAMARAN: runs the real program and compares what it prints and how it ends.
-set -uo pipefail
-catamaran=$(realpath "${1:?usage: cli_test.sh PROGRAM}")
-source=$(realpath "$(dirname "$0")/..")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-export NO_COLOR=1
-failures=0
-checks=0
-
-fail() {
-  failures=$((failures + 1))
-  printf 'FAILED: %s\n' "$1"
-  shift
-  [ $# -eq 0 ] || printf '%s\n' "$@"
-}
-
-# run CODE ARGUMENT...: runs the program; out and err hold what it wrote.
-run() {
-  local wanted=$1 code
-  shift
-  timeout 60 "$catamaran" "$@" >out.txt 2>err.txt
-  code=$?
-  out=$(cat out.txt) err=$(cat err.txt)
-  checks=$((checks + 1))
-  [ "$code" = "$wanted" ] || fail "exit code $code, wanted $wanted: catamaran $*" "$out" "$err"
-}
-is() {  # what it is about, found, wanted
-  checks=$((checks + 1))
-  [ "$2" = "$3" ] || fail "$1" "--- found:" "$2" "--- wanted:" "$3"
-}
-has() {  # what it is about, text, part
-  checks=$((checks + 1))
-  [[ $2 == *"$3"* ]] || fail "$1" "--- found:" "$2" "--- wanted in it:" "$3"
-}
-
-# npy FILE DESCR SHAPE HEX...: a version 1 .npy file.
-npy() {
-  local file=$1 header
-  header="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
-  shift 3
-  header=$(printf '%-117s' "$header")
-  { printf '\x93NUMPY\x01\x00\x76\x00%s\n' "$header"; printf "$(printf '\\x%s' "$@")"; } >"$file"
-}
+# shellcheck source=cli/test_helpers.sh
+source "$(dirname "$0")/test_helpers.sh"
 
 # ---- check
 run 0 check "$source"/examples/*.ctm
@@ -308,5 +266,4 @@ sed -n "s|^  $catamaran ||p" out.txt >commands.txt
 is 'the demo ends with commands' "$(wc -l <commands.txt)" 5
 while read -r -a command; do run 0 "${command[@]}"; done <commands.txt
 
-echo "cli: $checks checks, $failures failed"
-[ "$failures" = 0 ]
+report cli

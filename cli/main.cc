@@ -22,6 +22,7 @@ Examples:
   catamaran check examples/ctr.ctm                 find all mistakes in a program
   catamaran show examples/ctr.ctm --fn train --expand
   catamaran run examples/mlp.ctm train --feed x=x.npy --feed label=y.npy --state model
+  catamaran table info model                       what lies in the tables of a saved state
   catamaran ops matmul                             what an op does
 
 `catamaran COMMAND --help` explains a command.
@@ -36,17 +37,20 @@ int Report(const Session& session, ExitCode code, const std::string& message) {
   return code;
 }
 
-// What is wrong with a first word that is no command; empty: nothing.
+// What is wrong with a word that should be a command of `app`, and with those that follow it;
+// empty: nothing.
 std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return {};
   std::vector<std::string_view> names;
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     names.push_back(command->get_name());
-    if (names.back() == argv[1]) return {};
+    if (names.back() == argv[1]) return UnknownCommand(*command, argc - 1, argv + 1);
   }
+  if (names.empty()) return {};
   const std::string close = Suggest(argv[1], names);
-  return fmt::format("there is no command {}{}", argv[1],
-                     close.empty() ? "" : "; did you mean " + close + "?");
+  const std::string prefix = app.get_parent() == nullptr ? "" : app.get_name() + " ";
+  return fmt::format("there is no command {}{}{}", prefix, argv[1],
+                     close.empty() ? "" : "; did you mean " + prefix + close + "?");
 }
 
 int RunAction(const Session& session) {
@@ -85,6 +89,7 @@ int Main(int argc, char** argv) {
   AddOps(app, session);
   AddBuilders(app, session);
   AddDemo(app, session);
+  AddTable(app, session);
   if (const std::string problem = UnknownCommand(app, argc, argv); !problem.empty()) {
     return Report(session, kUsage, fmt::format("error: {}\nTry `catamaran --help`.", problem));
   }
@@ -93,7 +98,10 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     std::string command = "catamaran";
-    for (const CLI::App* used : app.get_subcommands()) command += " " + used->get_name();
+    for (const CLI::App* used = &app; !used->get_subcommands().empty();) {
+      used = used->get_subcommands().front();
+      command += " " + used->get_name();
+    }
     return Report(session, kUsage,
                   fmt::format("error: {}\nTry `{} --help`.", error.what(), command));
   }

@@ -93,5 +93,6 @@ void AddRun(CLI::App& app, Session& session);
 void AddOps(CLI::App& app, Session& session);
 void AddBuilders(CLI::App& app, Session& session);
 void AddDemo(CLI::App& app, Session& session);
+void AddTable(CLI::App& app, Session& session);  // cli/table/
 
 }  // namespace catamaran::cli
