@@ -57,10 +57,10 @@ class KernelBench final : public RunServices {
   }
 
   // --- State.
-  void AddTable(const std::string& name, Table* table) {
+  void AddTable(const std::string& name, Table* table, std::vector<NamedAttr> settings = {}) {
     const Type row = Type::Tensor(DType::kF32, {Dim(table->width())});
-    program_.items.Add(
-        StateDecl{StateKind::kTable, name, row, {}, {{"optimizer", Attr::Word("sgd")}}, {}});
+    settings.push_back({"optimizer", Attr::Word("sgd")});
+    program_.items.Add(StateDecl{StateKind::kTable, name, row, {}, std::move(settings), {}});
     tables_[name] = table;
   }
   void AddState(const std::string& name, Tensor value, StateKind kind = StateKind::kParam) {

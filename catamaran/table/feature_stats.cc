@@ -25,19 +25,20 @@ double SumOf(const TableObservation& o, const float* values, bool for_all, doubl
 
 }  // namespace
 
-FeatureStats::FeatureStats(const TableConfig& config)
-    : names_(config.features), sums_(config.features.size()) {}
+FeatureStats::FeatureStats(const RowRules& rules)
+    : rules_(rules), names_(rules.config().features), sums_(names_.size()) {}
 
 void FeatureStats::Count(const TableStep& step) {
   if (sums_.empty()) return;
   std::lock_guard lock(mutex_);
-  const auto of = [&](int feature) -> Sums* {
+  const auto of = [&](int given, uint64_t salt) -> Sums* {
+    const int feature = rules_.FeatureOf(given, salt);
     return feature < 1 || feature > static_cast<int>(sums_.size())
                ? nullptr
                : &sums_[static_cast<size_t>(feature - 1)];
   };
   for (const TableObservation& o : step.observations) {
-    Sums* sums = of(o.feature);
+    Sums* sums = of(o.feature, o.salt);
     if (sums == nullptr) continue;
     sums->occurrences += o.num_keys;
     sums->shows += SumOf(o, o.show, o.show_for_all, 1);
@@ -46,7 +47,7 @@ void FeatureStats::Count(const TableStep& step) {
   if (!step.observations.empty()) return;
   for (const TablePush& push : step.pushes) {
     for (const RowsSegment& segment : push.rows->segments) {
-      if (Sums* sums = of(segment.feature)) sums->occurrences += segment.num_keys;
+      if (Sums* sums = of(segment.feature, segment.salt)) sums->occurrences += segment.num_keys;
     }
   }
 }

@@ -13,14 +13,15 @@
 #include <string_view>
 #include <vector>
 
+#include "catamaran/table/row_rules.h"
 #include "catamaran/table/table.h"
-#include "catamaran/table/table_config.h"
 
 namespace catamaran {
 
 class FeatureStats {
  public:
-  explicit FeatureStats(const TableConfig& config);
+  // `rules` must outlive this.
+  explicit FeatureStats(const RowRules& rules);
 
   // Adds what a step shows: its observations, or its pushes if it has none. In batch order on the
   // caller's thread, so that sums are the same whatever the shards.
@@ -40,7 +41,8 @@ class FeatureStats {
     double clicks = 0;
   };
 
-  const std::vector<std::string> names_;
+  const RowRules& rules_;
+  const std::vector<std::string>& names_;
   mutable std::mutex mutex_;
   std::vector<Sums> sums_;  // by feature, from 1
 };

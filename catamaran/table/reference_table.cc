@@ -93,7 +93,7 @@ void ReferenceTable::VisitObservations(const TableStep& step,
       }
       const float show = o.show ? o.show[o.show_for_all ? 0 : group] : 1.0f;
       const float click = o.click ? o.click[o.click_for_all ? 0 : group] : 0.0f;
-      visit(keys.Key(i), o.feature, show, click);
+      visit(keys.Key(i), policies_.rules.FeatureOf(o.feature, o.salt), show, click);
     }
   }
 }
@@ -192,7 +192,7 @@ void ReferenceTable::Apply(const TableStep& step) {
     for (const RowsSegment& segment : push.rows->segments) {
       ForEachRow<float>({push.rows->dtype, push.rows->width, {segment}},
                         [&](uint64_t key, const float* row, float factor) {
-                          take(segment.feature, key, row, factor);
+                          take(rules.FeatureOf(segment.feature, segment.salt), key, row, factor);
                         });
     }
   }

@@ -20,6 +20,7 @@ RowRules::RowRules(const TableConfig& config, Isa isa)
   }
   waiting_limit_ =
       config_.admit.time_to_live > 0 ? config_.admit.time_to_live : config_.expire.unseen;
+  for (const std::string& name : config_.features) salts_.push_back(FeatureSalt(name));
   if (!config_.optimizer) return;
   for (size_t k = 0; k < config_.optimizer->slots().size(); ++k) {
     slot_start_[k] = static_cast<float>(config_.optimizer->SlotInitial(static_cast<int>(k)));

@@ -26,7 +26,7 @@
 //      order of the batch over all pushes; then one Update with the lr_scale of the last push that
 //      holds the key. A narrow row uses column 0 alone.
 //
-// A row belongs to the feature of the occurrence that made its record.
+// A row belongs to the feature (FeatureOf) of the occurrence that made its record.
 //
 // Thread safety: RowRules is immutable; a record belongs to the caller during a call. Sequence bits
 // (word 3) are kept by everything that works in place and zero in what is made.
@@ -60,6 +60,15 @@ class RowRules {
   // Whether rows grow, and the class of a row when it is made: kNarrow if so, else kFull.
   bool grows() const { return grows_; }
   RowClass first_class() const { return grows_ ? RowClass::kNarrow : RowClass::kFull; }
+  // The number of the feature that occurrences belong to: the one they say, else the one with
+  // their salt.
+  int FeatureOf(int feature, uint64_t salt) const {
+    if (feature != 0 || salt == 0) return feature;
+    for (size_t i = 0; i < salts_.size(); ++i) {
+      if (salts_[i] == salt) return static_cast<int>(i) + 1;
+    }
+    return 0;
+  }
 
   // --- Making.
 
@@ -162,6 +171,7 @@ class RowRules {
   bool grows_;
   double half_lives_per_second_ = 0;
   int64_t waiting_limit_ = 0;
+  std::vector<uint64_t> salts_;  // of the features
   std::array<float, kMaxSlots> slot_start_{};
   // What FactorsOf computes from the number of the update alone, for the first ones: [n - 1].
   struct Correction {

@@ -47,7 +47,7 @@ struct TableObservation {
   const int64_t* offsets = nullptr;  // num_groups + 1, or null
   int64_t num_groups = 0;
   uint64_t salt = 0;  // of the feature; a key is SaltedKey(keys[i], salt)
-  int feature = 0;    // its place in the table's list, from 1; 0 for none
+  int feature = 0;    // its place in the table's list, from 1; 0: the one with that salt, if any
 };
 
 // A gradient for the optimizer that the table declares.
@@ -60,9 +60,10 @@ struct TablePush {
 // Everything one step does to one table. Observations come first. Where there are observations
 // (of no key, even), they count for admission; else every key of a push counts, once an
 // occurrence. The gradient of a key is its first occurrence times its factors, to which the others
-// are added in the order of the batch, over all pushes; then each key makes one optimizer step. A
-// row made in a step gets that step's gradient. The shared row gets the sum, in the order of the
-// batch, over all occurrences of keys that have no row when the step is over.
+// are added in the order of the batch, over all pushes; then each key makes one optimizer step,
+// with the learning-rate scale of the last push that holds it (row_rules.h says all of this
+// exactly). A row made in a step gets that step's gradient. The shared row gets the sum, in the
+// order of the batch, over all occurrences of keys that have no row when the step is over.
 struct TableStep {
   int64_t step = 0;
   int64_t event_time = 0;  // nanoseconds since 1970; the only clock a table sees

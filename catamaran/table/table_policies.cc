@@ -34,7 +34,7 @@ void CheckTableStep(const TableConfig& config, const TableStep& step) {
 }
 
 TablePolicies::TablePolicies(const TableConfig& config)
-    : rules(Checked(config)), expiry(rules), features(config) {
+    : rules(Checked(config)), expiry(rules), features(rules) {
   if (config.unadmitted == Unadmitted::kShared) shared = std::make_unique<SharedRow>(config);
   if (config.admit.kind == TableAdmit::Kind::kSketch) {
     sketch = std::make_unique<TableSketch>(config);

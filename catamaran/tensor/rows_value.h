@@ -34,7 +34,7 @@ struct RowsSegment {
   const void* gradients = nullptr;  // [num_keys or num_bags, width] of the rows' dtype
   double scale = 1.0;
   uint64_t salt = 0;  // of the feature that the ids belong to; 0: the ids are the keys
-  int feature = 0;    // its place in the table's list of features, from 1; 0 for none
+  int feature = 0;    // its place in the table's list, from 1; 0: the one with that salt, if any
 
   // The key at position i, as the 64 bits that tables know it by.
   uint64_t Key(int64_t i) const {

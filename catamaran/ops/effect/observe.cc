@@ -4,10 +4,15 @@
 // and expiry.
 
 #include "catamaran/ops/kernel_support.h"
+#include "catamaran/ops/sparse/feature.h"
 #include "catamaran/table/table.h"
 
 namespace catamaran {
 namespace {
+
+struct ObserveSizes {
+  int64_t salt;  // the bits of the feature's
+};
 
 // show or click: for all keys, for each leading part of the ids, or for each key.
 bool WantCounts(InferContext& c, int i) {
@@ -36,7 +41,7 @@ void InferObserve(InferContext& c) {
            ", wanted a table");
     return;
   }
-  if (!WantKeys(c, 0) || !WantCounts(c, 1) || !WantCounts(c, 2)) return;
+  if (!WantKeys(c, 0) || !WantCounts(c, 1) || !WantCounts(c, 2) || !WantFeature(c)) return;
   if (c.has(1) && c.has(2) && c.type(1).rank() > 0 && c.type(2).rank() > 0 &&
       c.type(1).rank() != c.type(2).rank()) {
     c.Fail("show and click must have the same shape, or one of them none");
@@ -49,6 +54,7 @@ KernelStatus RunObserve(KernelContext& c) {
   seen.keys = ids.tensor.data;
   seen.key_type = ids.tensor.dtype;
   seen.num_keys = ids.size();
+  seen.salt = static_cast<uint64_t>(c.sizes<ObserveSizes>().salt);
   for (int i = 1; i <= 2; ++i) {
     if (!c.has_in(i)) continue;
     const Slot& counts = c.in(i);
@@ -76,8 +82,8 @@ KernelStatus RunObserve(KernelContext& c) {
 void DefineObserve(OpSet& ops) {
   OpTraits traits = EffectTraits();
   traits.understands_ragged = true;
-  ops.Define("observe")
-      .Formula("shows[ids] += show, clicks[ids] += click")
+  OpBuilder op = ops.Define("observe");
+  op.Formula("shows[ids] += show, clicks[ids] += click")
       .Example(R"(table @feat : u64 -> f32[16] = normal(std=0.01) {
   optimizer = rowwise_adagrad(lr=0.05)
 }
@@ -95,10 +101,13 @@ fn shown(ids: u64[B, 26], clicked: f32[B]) {
       .StateArg("table")
       .In("ids", "u64 or i64, dense or ragged")
       .OptionalIn("show", "how often; 1 where it is left out")
-      .OptionalIn("click", "how often it was clicked; 0 where it is left out")
+      .OptionalIn("click", "how often it was clicked; 0 where it is left out");
+  AddFeature(op)
       .Results(0)
       .Traits(traits)
       .Infer(InferObserve)
+      .Sizes("ObserveSizes", [](const KernelQuery& q,
+                                Words& words) { words << static_cast<int64_t>(SaltOf(*q.op)); })
       .NoGrad("an effect has no value")
       .Reference("", RunObserve);
 }

@@ -3,7 +3,7 @@
 namespace catamaran {
 
 void SetRows(const KernelContext& c, const Slot& ids, const Slot& gradients, const Slot* weights,
-             Pool pool, int64_t width) {
+             Pool pool, int64_t width, uint64_t salt) {
   auto* rows = static_cast<RowsValue*>(c.out().object);
   rows->dtype = gradients.tensor.dtype;
   rows->width = width;
@@ -13,6 +13,7 @@ void SetRows(const KernelContext& c, const Slot& ids, const Slot& gradients, con
   segment.key_type = ids.tensor.dtype;
   segment.num_keys = ids.size();
   segment.pool = pool;
+  segment.salt = salt;
   if (pool != Pool::kNone) {
     const Bags bags = BagsOf(ids);
     segment.offsets = bags.offsets;

@@ -46,7 +46,8 @@ inline Type IdsType(const Type& ids, DType dtype, const std::vector<Dim>& row) {
 }
 
 // A sparse gradient of one segment: ids with a gradient row for each bag (or each id, kNone).
+// `salt` is that of the feature whose ids they are.
 void SetRows(const KernelContext& c, const Slot& ids, const Slot& gradients, const Slot* weights,
-             Pool pool, int64_t width);
+             Pool pool, int64_t width, uint64_t salt = 0);
 
 }  // namespace catamaran

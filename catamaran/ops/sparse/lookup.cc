@@ -8,6 +8,7 @@
 
 #include "catamaran/ops/sparse/async_pull.h"
 #include "catamaran/ops/sparse/bags.h"
+#include "catamaran/ops/sparse/feature.h"
 
 namespace catamaran {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 // One size a field, for all ops of this file.
 struct LookupSizes {
   int64_t width, pool;
+  int64_t salt;  // the bits of the feature's
 };
 
 const char* const kPools[] = {"none", "sum", "mean", "sqrt"};
@@ -28,15 +30,32 @@ Pool PoolOf(const Op& op) {
 }
 
 void FillSizes(const KernelQuery& q, int64_t width, Words& words) {
-  words << width << static_cast<int64_t>(PoolOf(*q.op));
+  words << width << static_cast<int64_t>(PoolOf(*q.op)) << static_cast<int64_t>(SaltOf(*q.op));
 }
 
-float* Pulled(const KernelContext& c) {
-  return reinterpret_cast<float*>(static_cast<char*>(c.scratch) + kPullHeader);
+// The scratch of a kernel that pulls: the header, the keys where the ids are salted, the rows where
+// they are not the result.
+size_t KeysBytes(const LookupSizes& s, int64_t ids) {
+  return s.salt == 0 ? 0 : static_cast<size_t>(ids) * sizeof(uint64_t);
 }
-size_t PulledBytes(const KernelQuery& q, int ids) {
-  const int64_t width = q.sizes->As<LookupSizes>().width;
-  return kPullHeader + static_cast<size_t>(q.in[ids]->size() * width) * sizeof(float);
+size_t ScratchBytes(const KernelQuery& q, bool rows) {
+  const LookupSizes s = q.sizes->As<LookupSizes>();
+  const int64_t ids = q.in[0]->size();
+  const size_t numbers = rows ? static_cast<size_t>(ids * s.width) : 0;
+  return kPullHeader + KeysBytes(s, ids) + numbers * sizeof(float);
+}
+float* Pulled(const KernelContext& c) {
+  const size_t keys = KeysBytes(c.sizes<LookupSizes>(), c.in(0).size());
+  return reinterpret_cast<float*>(static_cast<char*>(c.scratch) + kPullHeader + keys);
+}
+// The keys of operand 0.
+std::span<const uint64_t> LookupKeys(const KernelContext& c) {
+  const auto ids = KeysOf(c.in(0));
+  const auto salt = static_cast<uint64_t>(c.sizes<LookupSizes>().salt);
+  if (salt == 0) return ids;
+  auto* keys = reinterpret_cast<uint64_t*>(static_cast<char*>(c.scratch) + kPullHeader);
+  for (size_t i = 0; i < ids.size(); ++i) keys[i] = SaltedKey(ids[i], salt);
+  return {keys, ids.size()};
 }
 
 // --- lookup: operands ids, weights.
@@ -58,7 +77,7 @@ void FinishPooled(KernelContext& c) {
 
 KernelStatus RunLookup(KernelContext& c) {
   const LookupSizes& s = c.sizes<LookupSizes>();
-  const auto keys = KeysOf(c.in(0));
+  const auto keys = LookupKeys(c);
   const size_t numbers = keys.size() * static_cast<size_t>(s.width);
   if (s.pool == static_cast<int64_t>(Pool::kNone)) {
     return PullThen(c, keys, {c.out().data<float>(), numbers}, [](KernelContext&) {});
@@ -107,18 +126,19 @@ Type RowsType(const Type& ids, const std::string& pool, Dim width) {
 
 void InferLookup(InferContext& c) {
   const int64_t width = TableWidth(c);
-  if (width < 0 || !WantBags(c, 0, 1)) return;
+  if (width < 0 || !WantBags(c, 0, 1) || !WantFeature(c)) return;
   c.SetResult(RowsType(c.type(0), c.op().attr("pool").AsWord(), Dim(width)));
 }
 
 void GradLookup(GradContext& c) {
   Emitter& e = c.emit();
-  const std::vector<NamedAttr> pool = {{"pool", c.attr("pool")}};
+  std::vector<NamedAttr> attrs = {{"pool", c.attr("pool")}};
+  if (!c.attr("feature").empty()) attrs.push_back({"feature", c.attr("feature")});
   const Var ids = c.operand(0), weights = c.has_operand(1) ? c.operand(1) : Var();
-  c.SetStateGrad(0, e.Emit("lookup_rows", {ids, c.grad(), weights}, pool));
+  c.SetStateGrad(0, e.Emit("lookup_rows", {ids, c.grad(), weights}, attrs));
   if (weights && c.wanted(1)) {
     const Var operands[] = {ids, weights, c.result(), c.grad()};
-    c.SetGrad(1, e.EmitWithStates("lookup_weights_grad", {c.op().states[0]}, operands, pool));
+    c.SetGrad(1, e.EmitWithStates("lookup_weights_grad", {c.op().states[0]}, operands, attrs));
   }
 }
 
@@ -136,8 +156,8 @@ void InferLookupRows(InferContext& c) {
 
 KernelStatus RunLookupRows(KernelContext& c) {
   const LookupSizes& s = c.sizes<LookupSizes>();
-  SetRows(c, c.in(0), c.in(1), c.has_in(2) ? &c.in(2) : nullptr, static_cast<Pool>(s.pool),
-          s.width);
+  SetRows(c, c.in(0), c.in(1), c.has_in(2) ? &c.in(2) : nullptr, static_cast<Pool>(s.pool), s.width,
+          static_cast<uint64_t>(s.salt));
   return KernelStatus::kDone;
 }
 
@@ -169,15 +189,16 @@ void FinishWeightsGrad(KernelContext& c) {
 }
 
 KernelStatus RunWeightsGrad(KernelContext& c) {
-  const auto keys = KeysOf(c.in(0));
+  const auto keys = LookupKeys(c);
   const size_t width = static_cast<size_t>(c.sizes<LookupSizes>().width);
   return PullThen(c, keys, {Pulled(c), keys.size() * width}, FinishWeightsGrad);
 }
 
-OpBuilder& AddPool(OpBuilder& op) {
-  return op.WordAttr("pool", {"none", "sum", "mean", "sqrt"}, "none",
-                     "one row an id, or one a bag: the sum, divided by the number of ids (or the "
-                     "sum of weights), or by its root (of the sum of squared weights)");
+OpBuilder& AddPoolAndFeature(OpBuilder& op) {
+  op.WordAttr("pool", {"none", "sum", "mean", "sqrt"}, "none",
+              "one row an id, or one a bag: the sum, divided by the number of ids (or the "
+              "sum of weights), or by its root (of the sum of squared weights)");
+  return AddFeature(op);
 }
 
 void SetScratch(OpBuilder& op, std::function<size_t(const KernelQuery&)> scratch) {
@@ -207,7 +228,7 @@ fn infer(ids: u64[B, 26]) -> f32[B, 416] {
       .StateArg("table")
       .In("ids", "u64 or i64, dense or ragged")
       .OptionalIn("weights", "f32, as ids; with pool only");
-  AddPool(op)
+  AddPoolAndFeature(op)
       .Traits(traits)
       .Infer(InferLookup)
       .Sizes("LookupSizes",
@@ -216,8 +237,7 @@ fn infer(ids: u64[B, 26]) -> f32[B, 416] {
       .Reference("", RunLookup);
   op.def().kernels.back().prepare = PrepareBags;
   SetScratch(op, [](const KernelQuery& q) {
-    const bool pooled = q.sizes->As<LookupSizes>().pool != 0;
-    return pooled ? PulledBytes(q, 0) : kPullHeader;
+    return ScratchBytes(q, q.sizes->As<LookupSizes>().pool != static_cast<int64_t>(Pool::kNone));
   });
 }
 
@@ -234,7 +254,7 @@ void DefineLookupRows(OpSet& ops) {
       .In("ids", "u64 or i64, dense or ragged")
       .In("dy", "as lookup's result")
       .OptionalIn("weights", "f32, as ids");
-  AddPool(op)
+  AddPoolAndFeature(op)
       .Traits(traits)
       .Infer(InferLookupRows)
       .Sizes("LookupSizes",
@@ -262,11 +282,11 @@ fn gradient(ids: u64[B, N], w: f32[B, N], dy: f32[B, 16]) -> f32[B, N] {
       .In("weights", "f32, as ids")
       .In("y", "lookup's result")
       .In("dy", "its gradient");
-  AddPool(op)
+  AddPoolAndFeature(op)
       .Traits(traits)
       .Infer([](InferContext& c) {
         const int64_t width = TableWidth(c);
-        if (width < 0 || !WantBags(c, 0, 1)) return;
+        if (width < 0 || !WantBags(c, 0, 1) || !WantFeature(c)) return;
         const Type y = RowsType(c.type(0), c.op().attr("pool").AsWord(), Dim(width));
         if (c.UnifyTypes(y, c.type(2), "ids and y") && c.UnifyTypes(y, c.type(3), "ids and dy")) {
           c.SetResult(c.type(1));
@@ -276,7 +296,7 @@ fn gradient(ids: u64[B, N], w: f32[B, N], dy: f32[B, 16]) -> f32[B, N] {
              [](const KernelQuery& q, Words& words) { FillSizes(q, LastDim(*q.in[2]), words); })
       .NoGrad("the second derivative of a weighted lookup is not defined")
       .Reference("", RunWeightsGrad);
-  SetScratch(op, [](const KernelQuery& q) { return PulledBytes(q, 0); });
+  SetScratch(op, [](const KernelQuery& q) { return ScratchBytes(q, true); });
 }
 
 }  // namespace catamaran

@@ -173,6 +173,62 @@ TEST(Lookup, ObserveCountsShowsAndClicksByExample) {
   EXPECT_EQ(metadata.click, 1);
 }
 
+TEST(Lookup, IdsOfAFeatureAreKeysOfTheirOwn) {
+  TableConfig config = Config(2);
+  config.features = {"user", "item"};
+  ReferenceTable table(config);
+  StepRecorder recorder(table);
+  const uint64_t salt = FeatureSalt("item");
+  KernelBench bench;
+  bench.AddTable("t", &recorder,
+                 {{"features", Attr(Attr::List{Attr::Word("user"), Attr("item")})}});
+  const NamedAttr item = {"feature", Attr::Word("item")};
+  Value* ids = bench.Arg(Keys({2, 2}, {7, 8, 8, 9}));
+  Value* weights = bench.Arg(Floats({2, 2}, {1, 2, 3, 4}));
+  Op* rows = bench.Run("lookup", {ids, nullptr}, {"t"}, {item});
+  const auto y = bench.tensor(rows->result()).data<float>();
+  const uint64_t keys[] = {7, 8, 8, 9};
+  for (size_t k = 0; k < 4; ++k) {
+    const auto row = Row(table, SaltedKey(keys[k], salt));
+    for (size_t i = 0; i < 2; ++i) EXPECT_EQ(y[k * 2 + i], row[i]);
+  }
+  Op* pooled = bench.Run("lookup", {ids, weights}, {"t"}, {{"pool", Attr::Word("sum")}, item});
+  const auto z = bench.tensor(pooled->result()).data<float>();
+  EXPECT_FLOAT_EQ(z[0], y[0] + 2 * y[2]);
+  Value* dz = bench.Arg(Floats({2, 2}, {1, 0, 0, 1}));
+  Op* dw = bench.Run("lookup_weights_grad", {ids, weights, pooled->result(), dz}, {"t"},
+                     {{"pool", Attr::Word("sum")}, item});
+  EXPECT_FLOAT_EQ(bench.tensor(dw->result()).data<float>()[1], y[2]);
+
+  bench.Run("observe", {ids, nullptr, nullptr}, {"t"}, {item});
+  Op* gradient =
+      bench.Run("lookup_rows", {ids, dz, nullptr}, {}, {{"pool", Attr::Word("sum")}, item});
+  bench.Run("push", {gradient->result(), nullptr, nullptr}, {"t"});
+  const auto before = Row(table, SaltedKey(8, salt));
+  recorder.Commit(1, 0);
+  const auto after = Row(table, SaltedKey(8, salt));
+  EXPECT_FLOAT_EQ(after[0], before[0] - 1);  // of both bags
+  EXPECT_FLOAT_EQ(after[1], before[1] - 1);
+  EXPECT_FALSE(table.Find(8, nullptr));
+  EXPECT_EQ(table.Info().features[1].rows, 3);
+  EXPECT_EQ(table.Info().features[1].occurrences, 4);
+  EXPECT_EQ(table.Info().features[0].rows, 0);
+  for (const char* op : {"lookup", "observe"}) {
+    try {
+      bench.Run(op,
+                op[0] == 'l' ? std::vector<Value*>{ids, nullptr}
+                             : std::vector<Value*>{ids, nullptr, nullptr},
+                {"t"}, {{"feature", Attr::Word("itm")}});
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(
+                    "@t has no feature itm; it has user, item (did you mean item?)"),
+                std::string::npos)
+          << e.what();
+    }
+  }
+}
+
 TEST(Lookup, MistakesAreNamed) {
   ReferenceTable table(Config(2));
   KernelBench bench;

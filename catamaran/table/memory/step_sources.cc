@@ -2,9 +2,9 @@
 
 namespace catamaran {
 
-void StepSources::Reset(const TableStep& step, int64_t width) {
+void StepSources::Reset(const TableStep& step, const RowRules& rules) {
   sources_.clear();
-  width_ = width;
+  width_ = rules.config().width;
   size_ = 0;
   for (const TableObservation& o : step.observations) {
     Source source;
@@ -12,7 +12,7 @@ void StepSources::Reset(const TableStep& step, int64_t width) {
     source.keys.key_type = o.key_type;
     source.keys.num_keys = o.num_keys;
     source.keys.salt = o.salt;
-    source.keys.feature = o.feature;
+    source.keys.feature = rules.FeatureOf(o.feature, o.salt);
     source.observation = &o;
     source.begin = size_;
     source.count = o.num_keys;
@@ -24,6 +24,7 @@ void StepSources::Reset(const TableStep& step, int64_t width) {
     for (const RowsSegment& segment : push.rows->segments) {
       Source source;
       source.keys = segment;
+      source.keys.feature = rules.FeatureOf(segment.feature, segment.salt);
       source.push = &push;
       source.begin = size_;
       source.count = segment.num_keys;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "catamaran/table/row_rules.h"
 #include "catamaran/table/table.h"
 
 namespace catamaran {
@@ -29,7 +30,7 @@ struct StepOccurrence {
 class StepSources {
  public:
   // Begins a new step, which must stay as it is until the next. Keeps its memory.
-  void Reset(const TableStep& step, int64_t width);
+  void Reset(const TableStep& step, const RowRules& rules);
 
   // Occurrences in all, and of those the observations, which come first.
   int64_t size() const { return size_; }
