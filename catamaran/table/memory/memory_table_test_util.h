@@ -1,7 +1,7 @@
 // table/memory/memory_table_test_util.h
 //
-// For tests of tables: what a table holds as plain data, saved rows in memory, and random steps
-// that own what they point to.
+// For tests of tables: what a table holds as plain data, and random steps that own what they point
+// to.
 
 #pragma once
 
@@ -47,35 +47,6 @@ inline TableContents ContentsOf(DurableTable& table) {
   table.EndCut(std::move(cut), false);
   return contents;
 }
-
-class MapBacking final : public RowBacking {
- public:
-  MapBacking(const TableConfig& config, TableContents contents)
-      : config_(config), contents_(std::move(contents)) {}
-
-  const uint32_t* Find(uint64_t key, RowClass* c) const override {
-    const auto it = contents_.records.find(config_.Hash(key));
-    if (it == contents_.records.end()) return nullptr;
-    *c = it->second.c;
-    return it->second.words.data();
-  }
-  void Scan(uint64_t first, uint64_t last,
-            FunctionRef<void(RowClass, const uint32_t*)> visit) const override {
-    for (auto it = contents_.records.lower_bound(first);
-         it != contents_.records.end() && it->first <= last; ++it) {
-      visit(it->second.c, it->second.words.data());
-    }
-  }
-  int64_t num_rows(RowClass c) const override {
-    return std::count_if(contents_.records.begin(), contents_.records.end(),
-                         [&](const auto& entry) { return entry.second.c == c; });
-  }
-  const TableExtras& extras() const override { return contents_.extras; }
-
- private:
-  const TableConfig config_;
-  const TableContents contents_;
-};
 
 // A step of any shape: observations with groups and features, pushes with pooled segments.
 class RandomStep {
@@ -126,6 +97,13 @@ class RandomStep {
     for (int64_t i = 0; i <= n; ++i) ids.push_back(random_() % (1 + random_() % shape_.different));
     return ids.data();
   }
+  const int32_t* SmallIds(int64_t n) {
+    auto& ids = *small_ids_.emplace_back(std::make_unique<std::vector<int32_t>>());
+    for (int64_t i = 0; i <= n; ++i) {
+      ids.push_back(static_cast<int32_t>(random_() % shape_.different) - 5);
+    }
+    return ids.data();
+  }
   const float* Numbers(int64_t n, float least) {
     auto& numbers = *numbers_.emplace_back(std::make_unique<std::vector<float>>());
     for (int64_t i = 0; i <= n; ++i) {
@@ -146,21 +124,28 @@ class RandomStep {
   void AddObservation(int feature, uint64_t salt) {
     TableObservation o;
     o.num_keys = Count();
-    o.keys = Ids(o.num_keys);
+    if (random_() % 4 == 0) {
+      o.keys = SmallIds(o.num_keys);
+      o.key_type = DType::kI32;
+    } else {
+      o.keys = Ids(o.num_keys);
+    }
     o.salt = salt;
     o.feature = feature;
     if (random_() % 2 == 0) {
       o.num_groups = 5;
       o.offsets = Offsets(o.num_keys, o.num_groups);
       o.show = Numbers(o.num_groups, 0);
+    } else {
+      o.keys_per_group = 1 + static_cast<int64_t>(random_() % 3);
     }
     if (random_() % 2 == 0) o.click = Numbers(o.num_keys, 0);
     observations_.push_back(o);
   }
   void AddSegments(RowsValue& rows, int feature, uint64_t salt) {
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 3; ++i) {
       RowsSegment segment;
-      segment.num_keys = Count();
+      segment.num_keys = i == 2 ? Count() / 3 * 3 : Count();
       segment.keys = Ids(segment.num_keys);
       segment.salt = salt;
       segment.feature = feature;
@@ -171,6 +156,11 @@ class RandomStep {
         segment.weights = random_() % 2 == 0 ? Numbers(segment.num_keys, 0) : nullptr;
         segment.gradients = Numbers(segment.num_bags * width_, -1);
         segment.scale = 0.3;
+      } else if (i == 2) {
+        segment.pool = Pool::kSqrt;
+        segment.stride = 3;
+        segment.num_bags = segment.num_keys / 3;
+        segment.gradients = Numbers(segment.num_bags * width_, -1);
       } else {
         segment.gradients = Numbers(segment.num_keys * width_, -1);
       }
@@ -183,6 +173,7 @@ class RandomStep {
   const Shape shape_;
   const int64_t step_, event_time_;
   std::vector<std::unique_ptr<std::vector<uint64_t>>> ids_;
+  std::vector<std::unique_ptr<std::vector<int32_t>>> small_ids_;
   std::vector<std::unique_ptr<std::vector<float>>> numbers_;
   std::vector<std::unique_ptr<std::vector<int64_t>>> offsets_;
   std::vector<RowsValue> rows_;

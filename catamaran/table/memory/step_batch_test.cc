@@ -6,110 +6,20 @@
 #include <random>
 
 #include "catamaran/base/thread_pool.h"
+#include "catamaran/table/memory/memory_table_test_util.h"
 
 namespace catamaran {
 namespace {
 
-// A step with all kinds of sources, and what it owns.
-struct RandomStep {
-  std::vector<std::vector<uint64_t>> ids;
-  std::vector<std::vector<int32_t>> small_ids;
-  std::vector<std::vector<float>> numbers;
-  std::vector<std::vector<int64_t>> offsets;
-  std::vector<RowsValue> rows;
-  std::vector<TableObservation> observations;
-  std::vector<TablePush> pushes;
-  std::mt19937 random;
-  int64_t width;
-
-  RandomStep(unsigned seed, int64_t w, int64_t num_ids, uint64_t different)
-      : random(seed), width(w) {
-    for (auto* all : {&numbers}) all->reserve(100);
-    ids.reserve(100), small_ids.reserve(100), offsets.reserve(100), rows.reserve(100);
-    const int num_observations = static_cast<int>(random() % 4);
-    for (int i = 0; i < num_observations; ++i) {
-      TableObservation o;
-      const int64_t n = static_cast<int64_t>(random() % static_cast<unsigned>(num_ids + 1));
-      if (i == 1) {
-        small_ids.emplace_back();
-        for (int64_t k = 0; k < n; ++k) {
-          small_ids.back().push_back(static_cast<int32_t>(random() % different) - 5);
-        }
-        o.keys = small_ids.back().data();
-        o.key_type = DType::kI32;
-      } else {
-        o.keys = Ids(n, different);
-      }
-      o.num_keys = n;
-      o.feature = i;
-      o.salt = i == 2 ? 77 : 0;
-      if (random() % 2) {
-        o.offsets = Offsets(n, 7);
-        o.num_groups = 7;
-        o.show = Numbers(7);
-      } else {
-        o.keys_per_group = 1 + static_cast<int64_t>(random() % 3);
-        o.show = Numbers(n);
-      }
-      if (random() % 2) o.click = Numbers(n + 7);
-      o.show_for_all = random() % 4 == 0;
-      observations.push_back(o);
-    }
-    for (int i = 0; i < 2; ++i) {
-      rows.push_back({.width = width});
-      for (int s = 0; s < 3; ++s) {
-        RowsSegment segment;
-        int64_t n = static_cast<int64_t>(random() % static_cast<unsigned>(num_ids + 1));
-        segment.scale = s == 1 ? 0.3 : 1;
-        segment.feature = s;
-        if (s == 1) {
-          segment.pool = Pool::kMean;
-          segment.num_bags = 5;
-          segment.offsets = Offsets(n, 5);
-          segment.weights = random() % 2 ? Numbers(n) : nullptr;
-          segment.gradients = Numbers(5 * width);
-        } else if (s == 2) {
-          segment.pool = Pool::kSqrt;
-          segment.stride = 3;
-          segment.num_bags = n / 3;
-          n = segment.num_bags * 3;
-          segment.gradients = Numbers(segment.num_bags * width + 1);
-          segment.salt = 99;
-        } else {
-          segment.gradients = Numbers(n * width + 1);
-        }
-        segment.keys = Ids(n, different);
-        segment.num_keys = n;
-        rows.back().segments.push_back(segment);
-      }
-      pushes.push_back({&rows.back(), i == 1 ? 0.7 : 1.0, 1.0 + i});
-    }
-  }
-
-  const uint64_t* Ids(int64_t n, uint64_t different) {
-    ids.emplace_back();
-    for (int64_t k = 0; k <= n; ++k) ids.back().push_back(random() % different);
-    return ids.back().data();
-  }
-  const float* Numbers(int64_t n) {
-    numbers.emplace_back();
-    for (int64_t k = 0; k <= n; ++k) {
-      numbers.back().push_back(static_cast<float>(random() % 1000) / 300 - 1);
-    }
-    return numbers.back().data();
-  }
-  const int64_t* Offsets(int64_t n, int64_t groups) {
-    offsets.emplace_back();
-    for (int64_t g = 1; g < groups; ++g) {
-      offsets.back().push_back(static_cast<int64_t>(random() % static_cast<unsigned>(n + 1)));
-    }
-    offsets.back().push_back(0);
-    offsets.back().push_back(n);
-    std::sort(offsets.back().begin(), offsets.back().end());
-    return offsets.back().data();
-  }
-  TableStep step() const { return {1, 2, observations, pushes}; }
-};
+// A step with all kinds of sources.
+std::unique_ptr<RandomStep> AnyStep(const TableConfig& config, unsigned seed, int64_t ids,
+                                    uint64_t different) {
+  RandomStep::Shape shape;
+  shape.ids = ids;
+  shape.different = different;
+  shape.observes = seed % 4 != 0;
+  return std::make_unique<RandomStep>(config, seed, 1, 2, shape);
+}
 
 // The same from the definitions, in a map.
 struct Expected {
@@ -212,18 +122,19 @@ TEST(StepBatch, HoldsEveryKeyOnceWithAllThatHappensToIt) {
     TableConfig config;
     config.width = width;
     config.seed = 5;
+    config.features = {"user", "item"};
     const RowRules rules(config);
     StepBatch batch(rules, 3);
     for (unsigned seed = 0; seed < 40; ++seed) {
-      const RandomStep random(seed, width, seed % 3 == 0 ? 20 : 500, 1 + seed * 10);
-      const Expected expected(random.step());
-      batch.Gather(random.step(), nullptr, true);
+      const auto random = AnyStep(config, seed, seed % 3 == 0 ? 20 : 500, 1 + seed * 10);
+      const Expected expected(random->step());
+      batch.Gather(random->step(), nullptr, true);
       ASSERT_EQ(batch.parts().size(), 1u);
       ExpectSame(batch, expected, width);
       std::vector<uint64_t> order;
       for (const StepKey& key : batch.parts()[0].keys()) order.push_back(key.key);
       ASSERT_EQ(order, expected.order);
-      batch.Gather(random.step(), &pool, true);
+      batch.Gather(random->step(), &pool, true);
       ASSERT_EQ(batch.parts().size(), 8u);
       ExpectSame(batch, expected, width);
     }
@@ -236,9 +147,9 @@ TEST(StepBatch, ManyThreadsSortALargeStepIntoParts) {
   config.width = 3;
   const RowRules rules(config);
   StepBatch batch(rules, 4);
-  const RandomStep random(1, 3, 60'000, 20'000);
-  batch.Gather(random.step(), &pool, true);
-  ExpectSame(batch, Expected(random.step()), 3);
+  const auto random = AnyStep(config, 1, 60'000, 20'000);
+  batch.Gather(random->step(), &pool, true);
+  ExpectSame(batch, Expected(random->step()), 3);
   for (size_t p = 0; p < batch.parts().size(); ++p) {
     for (const StepKey& key : batch.parts()[p].keys()) {
       ASSERT_EQ(key.hash, config.Hash(key.key));
