@@ -5,36 +5,10 @@
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
 #include "catamaran/exec/initializer.h"
+#include "catamaran/exec/setting_values.h"
 
 namespace catamaran {
 namespace {
-
-// `name(args)` or a bare `name`.
-struct Choice {
-  std::string name;
-  const AttrCall* call = nullptr;
-
-  explicit Choice(const Attr& attr) : call(attr.call()) {
-    name = call ? call->name : attr.AsWord();
-  }
-  size_t num_arguments() const { return call ? call->positional.size() + call->named.size() : 0; }
-  // The argument `key`, or the one at `position`; `otherwise` when it was not given.
-  double Number(std::string_view key, size_t position, double otherwise) const {
-    if (!call) return otherwise;
-    const Attr& named = FindAttr(call->named, key);
-    if (!named.empty()) return named.AsDouble();
-    return position < call->positional.size() ? call->positional[position].AsDouble() : otherwise;
-  }
-  void Allow(std::initializer_list<std::string_view> keys) const {
-    if (!call) return;
-    if (call->positional.size() > keys.size()) Fail("{} takes fewer arguments", name);
-    for (const NamedAttr& given : call->named) {
-      bool known = false;
-      for (const std::string_view key : keys) known = known || key == given.name;
-      if (!known) Fail("{} has no argument {}", name, given.name);
-    }
-  }
-};
 
 TableInit InitOf(const Attr& attr) {
   if (attr.empty()) return {};
@@ -42,19 +16,19 @@ TableInit InitOf(const Attr& attr) {
     return {TableInit::Kind::kConstant, attr.AsDouble(), 0};
   const Choice choice(attr);
   if (choice.name == "zeros" || choice.name == "ones") {
-    choice.Allow({});
+    choice.Allow({}, 0);
     return {TableInit::Kind::kConstant, choice.name == "ones" ? 1.0 : 0.0, 0};
   }
   if (choice.name == "constant") {
-    choice.Allow({"value"});
+    choice.Allow({"value"}, 1);
     return {TableInit::Kind::kConstant, choice.Number("value", 0, 0), 0};
   }
   if (choice.name == "uniform") {
-    choice.Allow({"low", "high"});
+    choice.Allow({"low", "high"}, 2);
     return {TableInit::Kind::kUniform, choice.Number("low", 0, 0), choice.Number("high", 1, 1)};
   }
   if (choice.name == "normal") {
-    choice.Allow({"mean", "std"});
+    choice.Allow({"mean", "std"}, 2);
     if (choice.Number("mean", 0, 0) != 0) Fail("normal: the rows of a table have mean 0");
     return {TableInit::Kind::kNormal, choice.Number("std", 1, 1), 0};
   }
@@ -77,23 +51,40 @@ Optimizer OptimizerOf(const Attr& attr) {
   return optimizer;
 }
 
+RowStore StoreOf(const Attr& attr) {
+  const std::string word = Choice(attr).name;
+  if (word == "f32") return RowStore::kF32;
+  if (word == "bf16") return RowStore::kBf16;
+  if (word == "int8" || word == "i8") return RowStore::kInt8;
+  Fail("found {}; wanted f32, bf16 or int8", word);
+}
+
 TableAdmit AdmitOf(const Attr& attr) {
   const Choice choice(attr);
   TableAdmit admit;
-  if (choice.name == "all" || choice.name == "none") return admit;
-  if (choice.name == "count") {
-    choice.Allow({"count"});
+  if (choice.name == "all" || choice.name == "none") {
+    choice.Allow({}, 0);
+  } else if (choice.name == "count") {
+    choice.Allow({"count", "days", "hours", "minutes", "seconds"}, 1);
     admit.kind = TableAdmit::Kind::kCount;
-    admit.count = static_cast<int64_t>(choice.Number("count", 0, 1));
-    return admit;
-  }
-  if (choice.name == "probability") {
-    choice.Allow({"probability"});
+    admit.count = choice.Integer("count", 0, 1);
+    admit.time_to_live = choice.Time();
+  } else if (choice.name == "probability") {
+    choice.Allow({"probability"}, 1);
     admit.kind = TableAdmit::Kind::kProbability;
     admit.probability = choice.Number("probability", 0, 1);
-    return admit;
+  } else if (choice.name == "sketch") {
+    choice.Allow({"count", "bytes", "days", "hours", "minutes", "seconds"}, 1);
+    admit.kind = TableAdmit::Kind::kSketch;
+    admit.count = choice.Integer("count", 0, 1);
+    const Attr& bytes = choice.Argument("bytes");
+    if (bytes.empty()) Fail("sketch: wanted bytes=…, how much memory it takes");
+    admit.sketch_bytes = ParseBytes(bytes);
+    admit.window = choice.Time();
+  } else {
+    Fail("found {}; wanted count(n), probability(p), sketch(n, bytes=…) or all", choice.name);
   }
-  Fail("found {}; wanted count(n), probability(p) or all", choice.name);
+  return admit;
 }
 
 Unadmitted UnadmittedOf(const Attr& attr) {
@@ -104,52 +95,151 @@ Unadmitted UnadmittedOf(const Attr& attr) {
   Fail("found {}; wanted init, zeros or shared", word);
 }
 
-int64_t ExpireOf(const Attr& attr) {
+TableScore ScoreOf(const Attr& attr) {
   const Choice choice(attr);
-  if (choice.name == "never") return 0;
-  if (choice.name != "unseen") Fail("found {}; wanted unseen(days=…) or never", choice.name);
-  choice.Allow({"days", "hours", "minutes", "seconds"});
-  const double seconds = choice.Number("days", 0, 0) * 86400 + choice.Number("hours", 9, 0) * 3600 +
-                         choice.Number("minutes", 9, 0) * 60 + choice.Number("seconds", 9, 0);
-  if (!(seconds > 0 && seconds < 9e9)) Fail("unseen: wanted a time of more than 0 seconds");
-  return static_cast<int64_t>(seconds * 1e9);
+  if (choice.name != "weights") Fail("found {}; wanted weights(show=…, click=…)", choice.name);
+  choice.Allow({"show", "click", "half_life_days", "half_life_hours", "half_life_minutes",
+                "half_life_seconds"},
+               0);
+  TableScore score;
+  score.show_weight = choice.Number("show", -1, score.show_weight);
+  score.click_weight = choice.Number("click", -1, score.click_weight);
+  score.half_life = choice.Time("half_life_");
+  return score;
+}
+
+// One policy, or a list of several.
+void AddExpire(const Attr& attr, TableExpire& expire) {
+  if (const Attr::List* list = attr.list()) {
+    for (const Attr& one : *list) AddExpire(one, expire);
+    return;
+  }
+  const Choice choice(attr);
+  if (choice.name == "never") {
+    choice.Allow({}, 0);
+  } else if (choice.name == "unseen") {
+    choice.Allow({"days", "hours", "minutes", "seconds"}, 0);
+    if (expire.unseen > 0) Fail("unseen stands twice");
+    expire.unseen = choice.Time();
+    if (expire.unseen == 0) Fail("unseen: wanted a time: days=…, hours=…, minutes=… or seconds=…");
+  } else if (choice.name == "score") {
+    choice.Allow({"below"}, 1);
+    if (expire.min_score) Fail("score stands twice");
+    const Attr& below = choice.Argument("below", 0);
+    if (below.empty()) Fail("score: wanted below=…");
+    expire.min_score = below.AsDouble();
+  } else if (choice.name == "bytes") {
+    choice.Allow({"limit"}, 1);
+    if (expire.max_bytes > 0) Fail("bytes stands twice");
+    const Attr& limit = choice.Argument("limit", 0);
+    if (limit.empty()) Fail("bytes: wanted how many at most");
+    expire.max_bytes = ParseBytes(limit);
+    if (expire.max_bytes == 0) Fail("bytes: wanted more than 0");
+  } else {
+    Fail("found {}; wanted unseen(days=…), score(below=…), bytes(…), a list of them, or never",
+         choice.name);
+  }
+}
+
+std::vector<std::string> FeaturesOf(const Attr& attr) {
+  const Attr::List* list = attr.list();
+  if (list == nullptr) Fail("found {}; wanted a list of names", attr.ToString());
+  std::vector<std::string> names;
+  for (const Attr& name : *list) {
+    names.push_back(name.get<Dim>() || name.get<DType>() ? name.ToString() : name.AsWord());
+  }
+  return names;
+}
+
+TableHome HomeOf(const Attr& attr) {
+  const Choice choice(attr);
+  TableHome home;
+  if (choice.name == "memory") {
+    choice.Allow({}, 0);
+  } else if (choice.name == "disk") {
+    choice.Allow({"memory"}, 0);
+    home.kind = TableHome::Kind::kDisk;
+    const Attr& memory = choice.Argument("memory");
+    if (memory.empty()) Fail("disk: wanted memory=…, how many bytes of rows stay in memory");
+    home.memory_bytes = ParseBytes(memory);
+    if (home.memory_bytes == 0) Fail("disk: wanted memory of more than 0 bytes");
+  } else {
+    Fail("found {}; wanted memory or disk(memory=…)", choice.name);
+  }
+  return home;
+}
+
+// What a setting changes. False: there is no such.
+bool Apply(const NamedAttr& setting, TableConfig& config, TableHome& home) {
+  const Attr& value = setting.value;
+  if (setting.name == "optimizer") {
+    config.optimizer = OptimizerOf(value);
+  } else if (setting.name == "store") {
+    config.store = StoreOf(value);
+  } else if (setting.name == "admit") {
+    config.admit = AdmitOf(value);
+  } else if (setting.name == "unadmitted") {
+    config.unadmitted = UnadmittedOf(value);
+  } else if (setting.name == "score") {
+    config.score = ScoreOf(value);
+  } else if (setting.name == "expire") {
+    AddExpire(value, config.expire);
+  } else if (setting.name == "grow_at") {
+    config.grow_at = value.AsDouble();
+  } else if (setting.name == "features") {
+    config.features = FeaturesOf(value);
+  } else if (setting.name == "home") {
+    home = HomeOf(value);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Throws with the line of the setting, where that is known, or of the declaration.
+template <class F>
+void At(const StateDecl& decl, const Attr* setting, std::string_view doing,
+        const SourceTable& sources, F&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    const AttrCall* call = setting != nullptr ? setting->call() : nullptr;
+    const bool has_line = call != nullptr && call->at.known();
+    const std::string line = sources.ToString(has_line ? call->at : decl.at);
+    Fail("{}: table @{}: {}: {}", line, decl.name, doing, error.what());
+  }
 }
 
 }  // namespace
 
 uint64_t TableSeed(std::string_view path, uint64_t seed) { return HashString(path, Mix64(seed)); }
 
-TableConfig TableConfigOf(const StateDecl& decl, uint64_t seed, const SourceTable& sources) {
-  TableConfig config;
-  std::string doing = "type";
-  try {
+TableDeclaration TableDeclarationOf(const StateDecl& decl, uint64_t seed,
+                                    const SourceTable& sources) {
+  TableDeclaration made;
+  TableConfig& config = made.config;
+  At(decl, nullptr, "type", sources, [&] {
     if (!decl.type.is_tensor() || decl.type.dtype() != DType::kF32) {
       Fail("the rows of a table are f32; found {}", decl.type.ToString());
     }
     config.width = StateShape(decl, sources).num_elements();
-    config.seed = TableSeed(decl.name, seed);
-    doing = "initialiser";
-    config.init = InitOf(decl.init);
-    for (const NamedAttr& setting : decl.settings) {
-      doing = setting.name;
-      if (setting.name == "optimizer") {
-        config.optimizer = OptimizerOf(setting.value);
-      } else if (setting.name == "admit") {
-        config.admit = AdmitOf(setting.value);
-      } else if (setting.name == "unadmitted") {
-        config.unadmitted = UnadmittedOf(setting.value);
-      } else if (setting.name == "expire") {
-        config.expire.unseen = ExpireOf(setting.value);
-      } else {
-        Fail("a table has no such setting; there are optimizer, admit, unadmitted and expire");
-      }
-    }
-    doing = "settings";
-    CheckTableConfig(config);
-  } catch (const Error& error) {
-    Fail("{}: table @{}: {}: {}", sources.ToString(decl.at), decl.name, doing, error.what());
+  });
+  config.seed = TableSeed(decl.name, seed);
+  At(decl, &decl.init, "initialiser", sources, [&] { config.init = InitOf(decl.init); });
+  for (const NamedAttr& setting : decl.settings) {
+    At(decl, &setting.value, setting.name, sources, [&] {
+      if (Apply(setting, config, made.home)) return;
+      Fail(
+          "a table has no such setting; there are optimizer, store, admit, unadmitted, score, "
+          "expire, grow_at, features and home");
+    });
   }
-  return config;
+  At(decl, nullptr, "settings", sources, [&] { CheckTableConfig(config); });
+  return made;
+}
+
+TableConfig TableConfigOf(const StateDecl& decl, uint64_t seed, const SourceTable& sources) {
+  return TableDeclarationOf(decl, seed, sources).config;
 }
 
 }  // namespace catamaran
