@@ -39,8 +39,12 @@ int Serve(const std::string& version, const PrepareFn& prepare) {
     if (command == "quit") break;
     try {
       if (command == "prepare") {
-        cases[name] = prepare(name);
-        Answer("{}");
+        try {
+          cases[name] = prepare(name);
+          Answer(fmt::format("{{\"note\": \"{}\"}}", cases[name]->Note()));
+        } catch (const SkipCase& skip) {
+          Answer(fmt::format("{{\"skip\": \"{}\"}}", skip.what()));
+        }
       } else if (command == "check") {
         Answer(fmt::format("{{\"values\": [{}]}}", fmt::join(cases.at(name)->Check(), ", ")));
       } else if (command == "run") {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,15 @@ class Case {
   virtual Measurement Run() = 0;
   // Results that all sides must agree on.
   virtual std::vector<double> Check() { return {}; }
+  // What a reader of the figures should know of how it was prepared, such as the pages.
+  virtual std::string Note() { return ""; }
+};
+
+// Thrown while preparing: this side takes no part here, and why (a peer that is not installed, a
+// machine that is too small).
+class SkipCase : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 using PrepareFn = std::function<std::unique_ptr<Case>(const std::string& name)>;

@@ -4,11 +4,11 @@ OPS = {"10k": 1e4, "100k": 1e5, "1m": 1e6}
 GROWTH = 1.5
 
 
-def linear(ours):
+def linear(ours, _):
     return GROWTH * (ours["100k"] / OPS["100k"]) / (ours["1m"] / OPS["1m"])
 
 
-def time_an_op(ours):
+def time_an_op(ours, _):
     figures = ", ".join(f"{ours[case] / ops * 1e9:.0f} ({case})" for case, ops in OPS.items())
     return f"ns an op: {figures}"
 

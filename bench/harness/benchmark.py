@@ -22,6 +22,17 @@ class Side:
     # A list, or a function that makes it when the side is started.
     args: Union[List[str], Callable[[], List[str]]] = field(default_factory=list)
     environment: str = ".venv"   # made by bench/setup
+    variables: Dict[str, str] = field(default_factory=dict)  # added to its environment
+
+
+@dataclass
+class Figure:
+    """Something else that our side measures in a case: one of its parts, with a goal or without."""
+    part: str
+    what: str                          # as printed: "99th percentile"
+    unit: str                          # as of Benchmark
+    at_most: Optional[float] = None    # in seconds where the unit is one of time
+    at_least: Optional[float] = None
 
 
 @dataclass
@@ -33,14 +44,17 @@ class Case:
     # By the name of the peer ("" for the best of them): how many times faster we want to be.
     goals: Dict[str, float] = field(default_factory=dict)
     skip: List[str] = field(default_factory=list)  # names of sides that do not take part
+    limit_goal: Optional[float] = None       # how much of the machine's limit we want to reach
+    figures: List[Figure] = field(default_factory=list)
 
 
 @dataclass
 class Derived:
     """A ratio made from the medians of other cases, such as linearity."""
     name: str
-    ratio: Callable[[Dict[str, float]], float]  # our seconds by case -> ratio
-    what: Callable[[Dict[str, float]], str]     # the same -> what is printed beside it
+    # Our seconds by case and the limit's, where there is one -> ratio, and what is printed beside.
+    ratio: Callable[[Dict[str, float], Dict[str, float]], float]
+    what: Callable[[Dict[str, float], Dict[str, float]], str]
 
 
 @dataclass
@@ -55,7 +69,9 @@ class Median:
 class Benchmark:
     name: str
     summary: str
-    unit: str                    # "ns" or "us", "ms", "s": of one unit of work
+    # "ns" or "us", "ms", "s": of one unit of work; any other word: sides answer with plain numbers
+    # of it in place of seconds.
+    unit: str
     per: str                     # "op", "step", ...
     sides: List[Side]
     cases: List[Case]
@@ -67,3 +83,5 @@ class Benchmark:
     # From our medians and those of a limit side's parts to the seconds the machine needs at
     # least; None: no limit. Arguments: case, {side: {part: seconds}}.
     limit: Optional[Callable[[str, Dict[str, Dict[str, float]]], float]] = None
+    # Of tables: how many rows there are. Every side is told --rows; bench/run --rows changes it.
+    rows: Optional[int] = None

@@ -1,5 +1,6 @@
 """Runs one benchmark: all sides alternate, round by round, in one run."""
 
+import math
 import statistics
 import sys
 import time
@@ -13,13 +14,26 @@ def say(text):
 
 
 def measure_case(bench, case, workers, rounds):
-    """Returns {"sides": {name: figures}, "check": {...}} of one case."""
-    sides = [s for s in bench.sides if s.name not in case.skip]
-    checks = {}
-    for side in sides:
-        workers[side.name].ask(f"prepare {case.name}")
-        if bench.check_tolerance is not None and side.role in (model.OURS, model.PEER):
-            checks[side.name] = workers[side.name].ask(f"check {case.name}")["values"]
+    """Returns {"sides": {name: figures}, "check": {...}} of one case; None if we skip it."""
+    sides, checks, notes = [], {}, {}
+    for side in bench.sides:
+        if side.name in case.skip:
+            continue
+        answer = workers[side.name].ask(f"prepare {case.name}")
+        if "skip" in answer:
+            say(f"bench: {bench.name}/{case.name}: without {side.name}: {answer['skip']}")
+            if side.role == model.OURS:
+                for other in sides:
+                    workers[other.name].ask(f"drop {case.name}")
+                return None
+            continue
+        sides.append(side)
+        if answer.get("note"):
+            notes[side.name] = answer["note"]
+        if bench.check_tolerance is not None and side.role != model.LIMIT:
+            values = workers[side.name].ask(f"check {case.name}")["values"]
+            if values or side.role != model.INFO:
+                checks[side.name] = values
     check = compare(bench, case, checks)
 
     seconds = {s.name: [] for s in sides}
@@ -46,6 +60,7 @@ def measure_case(bench, case, workers, rounds):
             } for s in sides
         },
         "check": check,
+        "notes": notes,
     }
 
 
@@ -86,20 +101,41 @@ def judge(bench, case, measured):
         name = peer or measured["best_peer"]
         measured["goals"][peer or "the best"] = {
             "goal": goal, "reached": peers[name] / ours}
+    parts = next(f["parts"] for f in sides.values() if f["role"] == model.OURS)
+    measured["figures"] = [judge_figure(figure, parts[figure.part]) for figure in case.figures]
     if bench.limit:
         floor = bench.limit(case.name, {n: f["parts"] for n, f in sides.items()})
         measured["limit_seconds"] = floor
         measured["limit"] = floor / ours
 
 
+def judge_figure(figure, value):
+    goal = figure.at_most if figure.at_most is not None else figure.at_least
+    ratio = None
+    if figure.at_most is not None:
+        ratio = goal / value if value > 0 else math.inf
+    elif figure.at_least is not None:
+        ratio = value / goal
+    return {"part": figure.part, "value": value, "goal": goal, "ratio": ratio}
+
+
 def measure(bench, workers, rounds):
     cases = {}
     for case in bench.cases:
         say(f"bench: {bench.name}/{case.name} ...")
-        cases[case.name] = measure_case(bench, case, workers, rounds)
-        judge(bench, case, cases[case.name])
+        measured = measure_case(bench, case, workers, rounds)
+        if measured is not None:
+            cases[case.name] = measured
+            judge(bench, case, measured)
+    bench.cases = [c for c in bench.cases if c.name in cases]
     ours = {name: figures["ours"] for name, figures in cases.items()}
-    derived = {d.name: {"ratio": d.ratio(ours), "what": d.what(ours)} for d in bench.derived}
+    floors = {name: f["limit_seconds"] for name, f in cases.items() if "limit_seconds" in f}
+    derived = {}
+    for d in bench.derived:
+        try:
+            derived[d.name] = {"ratio": d.ratio(ours, floors), "what": d.what(ours, floors)}
+        except KeyError as missing:
+            say(f"bench: {bench.name}/{d.name}: not without the case {missing}")
     medians = {}
     for median in bench.medians:
         among = [c["ratio"] for name, c in cases.items()
@@ -109,6 +145,7 @@ def measure(bench, workers, rounds):
                                     "cases": len(among), "lowest": min(among)}
     ratios = [c["ratio"] for c in cases.values() if c["ratio"] is not None]
     ratios += [d["ratio"] for d in derived.values()]
+    ratios += [f["ratio"] for c in cases.values() for f in c["figures"] if f["ratio"] is not None]
     limits = [c["limit"] for c in cases.values() if "limit" in c]
     return {
         "summary": bench.summary,

@@ -11,7 +11,7 @@ def number(value):
 
 def table(bench, result):
     """Rows of cells; the first is the heading."""
-    scale = SCALE[bench.unit]
+    scale = SCALE.get(bench.unit, 1.0)
     rows = [["case"] + [s.name for s in bench.sides if s.role != model.LIMIT]
             + (["machine limit"] if bench.limit else []) + ["ratio", "goals"]]
     for case in bench.cases:
@@ -29,8 +29,12 @@ def table(bench, result):
                  for peer, g in figures["goals"].items()]
         if figures.get("goal_seconds") is not None:
             goals.append(f"under {number(figures['goal_seconds'] * scale)} {bench.unit}")
+        if case.limit_goal is not None and "limit" in figures:
+            goals.append(f"{figures['limit']:.2f} of {case.limit_goal:g} of the limit")
         cells.append("; ".join(goals))
         rows.append(cells)
+        rows += [figure_row(case, figure, judged, len(cells))
+                 for figure, judged in zip(case.figures, figures["figures"])]
     for name, derived in result["derived"].items():
         width = len(rows[0])
         rows.append([name] + ["-"] * (width - 3) + [f"{derived['ratio']:.2f}", derived["what"]])
@@ -40,6 +44,17 @@ def table(bench, result):
             what += f"; goal {median['goal']:g}"
         rows.append([name] + ["-"] * (len(rows[0]) - 3) + [f"{median['ratio']:.2f}", what])
     return rows
+
+
+def figure_row(case, figure, judged, width):
+    scale = SCALE.get(figure.unit, 1.0)
+    goal = ""
+    if judged["goal"] is not None:
+        side = "at most" if figure.at_most is not None else "at least"
+        goal = f"{side} {number(judged['goal'] * scale)} {figure.unit}".rstrip()
+    value = f"{number(judged['value'] * scale)} {figure.unit}".rstrip()
+    ratio = "-" if judged["ratio"] is None else f"{judged['ratio']:.2f}"
+    return [f"{case.name}, {figure.what}", value] + ["-"] * (width - 4) + [ratio, goal]
 
 
 def heading(bench, threads):
@@ -67,6 +82,11 @@ def verdict(bench, result):
             lines.append(f"{bench.name}/{case.name} limit {figures['limit']:.3f}")
         if figures["ratio"] is not None:
             lines.append(f"{bench.name}/{case.name} ratio {figures['ratio']:.3f}")
+        for figure in figures["figures"]:
+            name = f"{bench.name}/{case.name}/{figure['part']}"
+            lines.append(f"{name} value {figure['value']:.6g}")
+            if figure["ratio"] is not None:
+                lines.append(f"{name} ratio {figure['ratio']:.3f}")
     for name, derived in result["derived"].items():
         lines.append(f"{bench.name}/{name} ratio {derived['ratio']:.3f}")
     for name, median in result["medians"].items():
@@ -104,7 +124,19 @@ def markdown(report, benches, command):
             lines += [f"Peers: {versions}.", ""]
         if bench.notes:
             lines += [bench.notes, ""]
+        notes = side_notes(result)
+        if notes:
+            lines += ["How the sides ran: " + "; ".join(notes) + ".", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def side_notes(result):
+    """What sides said of themselves, each once: of the first case they were in."""
+    said = {}
+    for figures in result["cases"].values():
+        for side, note in figures["notes"].items():
+            said.setdefault(side, note)
+    return [f"{side}: {note}" for side, note in said.items()]
 
 
 def busy(load, threads):

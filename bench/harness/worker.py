@@ -4,7 +4,8 @@ It is told on its standard input, and answers each line with one line on its sta
 begins with "@ok " and a JSON object, or with "@error " and a message; other output is ignored.
 
     (start)        -> {"version": "..."}       once it is ready
-    prepare CASE   -> {...}                    sets up and warms up; may take long
+    prepare CASE   -> {"note": "..."}          sets up and warms up; may take long
+                      {"skip": "..."}          or takes no part in this case, and why
     check CASE     -> {"values": [...]}        results that all sides must agree on
     run CASE       -> {"seconds": S, "parts": {NAME: S}}   seconds for one unit of work
     drop CASE      -> {}                       frees what prepare made

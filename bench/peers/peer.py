@@ -11,6 +11,10 @@ import sys
 import time
 
 
+class Skip(Exception):
+    """Raised while preparing: this side takes no part, and why."""
+
+
 def arguments(*extra):
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=1)
@@ -37,8 +41,11 @@ def serve(version, prepare):
         try:
             command, name = words
             if command == "prepare":
-                cases[name] = prepare(name)
-                reply({})
+                try:
+                    cases[name] = prepare(name)
+                    reply({})
+                except Skip as skip:
+                    reply({"skip": str(skip)})
             elif command == "check":
                 reply({"values": cases[name].check()})
             elif command == "run":
