@@ -1,0 +1,60 @@
+from harness.benchmark import INFO, LIMIT, OURS, PEER, Benchmark, Case, Derived, Side
+from harness.tables import HUGE_PAGES, key_limit
+
+TWO_CALLERS = 1.8
+
+
+def scaling(seconds):
+    return seconds["uniform-50000"] / seconds["uniform-50000-two"]
+
+
+def two_callers(ours, _):
+    return scaling(ours) / TWO_CALLERS
+
+
+def two_callers_what(ours, limits):
+    return (f"two callers {scaling(ours):.2f} times one, goal {TWO_CALLERS}; "
+            f"the limit's {scaling(limits):.2f}")
+
+
+ORIENTATION = ["EmbeddingBag", "Redis MGET"]
+
+BENCHMARK = Benchmark(
+    name="table-lookup",
+    summary="rows of 16 floats by 64-bit keys, 20 M of them",
+    unit="ns",
+    per="key",
+    rows=20_000_000,
+    sides=[
+        Side("Catamaran", OURS, program="bench_table_lookup"),
+        Side("absl::flat_hash_map", PEER, program="bench_table_maps", args=["--map", "absl"],
+             variables=HUGE_PAGES),
+        Side("libcuckoo", PEER, program="bench_table_maps", args=["--map", "cuckoo"],
+             variables=HUGE_PAGES),
+        Side("std::unordered_map", PEER, program="bench_table_maps", args=["--map", "std"],
+             variables=HUGE_PAGES),
+        Side("EmbeddingBag", INFO, script="table_torch.py", args=["--mode", "lookup"],
+             variables=HUGE_PAGES),
+        Side("Redis MGET", INFO, script="table_redis.py"),
+        Side("limit", LIMIT, program="bench_table_limit", args=["--work", "lookup"]),
+    ],
+    cases=[
+        Case("uniform-2000", "batches of 2,000, all keys alike", goals={"": 1.5}, limit_goal=0.65),
+        Case("uniform-50000", "batches of 50,000", goals={"": 1.5}, limit_goal=0.65),
+        Case("power-2000", "power-law keys (1.2)", goals={"": 1.5}, limit_goal=0.65),
+        Case("power-50000", "the same, batches of 50,000", goals={"": 1.5}, limit_goal=0.65),
+        Case("uniform-50000-two", "two callers at once, each its own batches", skip=ORIENTATION),
+    ],
+    derived=[Derived("two-callers", two_callers, two_callers_what)],
+    check_tolerance=1e-5,
+    limit=key_limit,
+    notes="Every side holds the same rows and is asked for the same keys; sums of what they answer "
+          "are compared. Ours holds 92 bytes a row (key, counters, sequence word, embedding and the "
+          "slot of row-wise adagrad) and reads them safely beside a writer; the maps hold key and "
+          "embedding and are read without protection, but for libcuckoo. Maps have room for all "
+          "rows reserved, their memory in huge pages, and absl's are asked ahead for the best "
+          "number of keys (8). The machine limit is a gather of given lines at random, one of an "
+          "index with a line for 8 rows, and two of a row (64 bytes and a sequence word), copied "
+          "to the caller, asking ahead at the best of nine distances. EmbeddingBag has no keys: it "
+          "is given places in an array. Redis answers over a Unix socket.",
+)

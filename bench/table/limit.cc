@@ -1,0 +1,128 @@
+// What the machine needs at least for look-ups (--work lookup) or updates (--work update) of rows
+// of --width floats and --slots more: see gather.h. As many rows as the table has, one line of the
+// index for every 8 rows, both in huge pages. The distance at which it asks for lines ahead is the
+// best of several, found in each case.
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "bench/table/callers.h"
+#include "bench/table/gather.h"
+#include "bench/table/huge_array.h"
+#include "bench/table/keys.h"
+#include "bench/worker.h"
+
+namespace catamaran::bench {
+namespace {
+
+constexpr size_t kDistances[] = {4, 6, 8, 12, 16, 24, 32, 48, 64};
+constexpr size_t kRowsALine = 8;
+
+struct Settings {
+  bool update = false;
+  size_t rows = 0;
+  size_t width = 0;
+  size_t slots = 0;
+};
+
+// Made once for a number of rows: all cases touch the same memory.
+struct Memory {
+  explicit Memory(const Settings& s)
+      : lines_a_row(LinesOf(s.width + (s.update ? s.slots : 0))),
+        index(kLine * (s.rows / kRowsALine + 1)),
+        rows(kLine * lines_a_row * s.rows),
+        gather{index.data(), rows.data(), lines_a_row, s.width, s.update ? s.slots : 0} {}
+  const size_t lines_a_row;
+  HugeArray index, rows;
+  const GatherMemory gather;
+};
+
+class Limit final : public Case {
+ public:
+  Limit(const Settings& s, const Memory& memory, const KeyCase& c)
+      : update_(s.update),
+        memory_(memory),
+        places_(c, s.rows,
+                [&](uint64_t rank) {
+                  const uint64_t h = Mix64(rank);
+                  return GatherPlace{static_cast<uint32_t>(Mix64(h) % (s.rows / kRowsALine + 1)),
+                                     static_cast<uint32_t>(h % s.rows)};
+                }),
+        callers_(places_.count()) {
+    for (Caller& caller : callers_) caller.out.resize(update_ ? 0 : c.batch * s.width);
+    Tune();
+  }
+
+  Measurement Run() override {
+    const double seconds = Round();
+    return {seconds, {{"key", seconds}}};
+  }
+
+  std::string Note() override {
+    return fmt::format("asks {} keys ahead, {} lines a row, {}", ahead_, memory_.lines_a_row,
+                       HugePageShare());
+  }
+
+ private:
+  struct alignas(128) Caller {
+    std::vector<float> out;
+    uint64_t sink = 0;
+  };
+
+  double Round() {
+    return places_.Round([&](size_t which, const GatherPlace* places) {
+      Caller& caller = callers_[which];
+      caller.sink +=
+          update_ ? Modify(memory_.gather, places, places_.batch(), ahead_)
+                  : Gather(memory_.gather, places, places_.batch(), ahead_, caller.out.data());
+    });
+  }
+
+  void Tune() {
+    double best = 1e9;
+    size_t best_distance = 0;
+    for (int round = 0; round < 3; ++round) {
+      for (size_t distance : kDistances) {
+        ahead_ = distance;
+        const double seconds = Round();
+        if (seconds < best) best = seconds, best_distance = distance;
+      }
+    }
+    ahead_ = best_distance;
+  }
+
+  const bool update_;
+  const Memory& memory_;
+  Callers<GatherPlace> places_;
+  std::vector<Caller> callers_;
+  size_t ahead_ = 0;
+};
+
+}  // namespace
+}  // namespace catamaran::bench
+
+int main(int argc, char** argv) {
+  using namespace catamaran::bench;
+  const auto number = [&](const char* name, const char* fallback) {
+    return static_cast<size_t>(std::atoll(Option(argc, argv, name, fallback).c_str()));
+  };
+  const Settings told{Option(argc, argv, "--work", "lookup") == "update",
+                      number("--rows", "20000000"), number("--width", "16"),
+                      number("--slots", "1")};
+  std::unique_ptr<Memory> memory;
+  size_t rows = 0;  // of it
+  return Serve("", [&](const std::string& name) -> std::unique_ptr<Case> {
+    const KeyCase c(name);
+    Settings settings = told;
+    settings.rows *= c.times_rows;
+    if (rows != settings.rows) {
+      memory.reset();
+      memory = std::make_unique<Memory>(settings);
+      rows = settings.rows;
+    }
+    return std::make_unique<Limit>(settings, *memory, c);
+  });
+}
