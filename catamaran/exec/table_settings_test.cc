@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
 #include "catamaran/exec/setting_values.h"
 #include "catamaran/exec/test_program.h"
 #include "catamaran/table/sketch.h"
@@ -80,6 +84,21 @@ TEST(TableSettings, OtherSpellings) {
   EXPECT_EQ(Declared("expire = score(-1)").config.expire.min_score, -1);
   EXPECT_FALSE(Declared("expire = never").config.expire.any());
   EXPECT_EQ(Declared("home = memory").home.kind, TableHome::Kind::kMemory);
+}
+
+TEST(TableSettings, TheExampleOfTheDocumentationDeclaresATable) {
+  const char* root = std::getenv("CATAMARAN_SOURCE_DIR");
+  std::ifstream file(std::string(root ? root : ".") + "/docs/tables.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  constexpr std::string_view kOpen = "```ctm\n";
+  const size_t begin = page.str().find(kOpen);
+  ASSERT_NE(begin, std::string::npos);
+  const size_t text = begin + kOpen.size();
+  const Program flat = FlatProgram(page.str().substr(text, page.str().find("```", text) - text));
+  const TableConfig config = TableConfigOf(*flat.States()[0], 5, flat.sources());
+  EXPECT_EQ(config.store, RowStore::kBf16);
+  EXPECT_EQ(config.features.size(), 2u);
 }
 
 TEST(TableSettings, SizesHaveUnits) {

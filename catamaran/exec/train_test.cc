@@ -13,6 +13,7 @@ namespace {
 
 using test::F32;
 using test::FlatProgram;
+using test::MessageOf;
 
 constexpr std::string_view kRegression = R"(program p
 param @w : f32[2, 16]
@@ -115,6 +116,53 @@ fn loss(ids: u64[B, 2], label: f32[B]) -> f32[] {
 }
 train = sgd(grad(loss), lr=1.0)
 )";
+
+// Two features with equal ids share a table; the gradient of each reaches its own rows.
+TEST(Train, FeaturesOfOneTableLearnApart) {
+  const Program flat = FlatProgram(R"(program p
+table @t : u64 -> f32[1] = zeros {
+  optimizer = sgd(lr=1.0)
+  features  = [user, item]
+}
+fn loss(ids: u64[B], label: f32[B]) -> f32[] {
+  observe(@t, ids, feature=user)
+  observe(@t, ids, feature=item, click=label)
+  u = reshape(lookup(@t, ids, feature=user), [B])
+  v = reshape(lookup(@t, ids, feature=item), [B])
+  return sum(3 * u + 5 * v + 0 * label)
+}
+train = sgd(grad(loss), lr=1.0)
+)");
+  const auto state = State::Create(flat, 1);
+  Compile(flat, "train")
+      ->Run(*state, {{"ids", Tensor::From<uint64_t>({2}, {1, 2})}, {"label", F32({2}, {1, 0})}});
+  const DurableTable& table = state->table("t");
+  EXPECT_EQ(table.size(), 4);
+  const auto value = [&](std::string_view feature) {
+    RowClass row_class;
+    std::vector<uint32_t> record(static_cast<size_t>(table.layout().of(RowClass::kFull).words));
+    EXPECT_TRUE(table.Get(SaltedKey(1, FeatureSalt(feature)), &row_class, record.data()));
+    return RecordFloat(record.data(), table.layout().of(RowClass::kFull).embedding);
+  };
+  EXPECT_EQ(value("user"), -3);
+  EXPECT_EQ(value("item"), -5);
+  const TableInfo info = table.Info();
+  ASSERT_EQ(info.features.size(), 2u);
+  EXPECT_EQ(info.features[0].rows, 2);
+  EXPECT_EQ(info.features[0].clicks, 0);
+  EXPECT_EQ(info.features[1].clicks, 1);
+  EXPECT_EQ(info.features[1].shows, 2);
+  EXPECT_THAT(MessageOf([] {
+                FlatProgram(R"(program p
+table @t : u64 -> f32[1] = zeros { features = [user, item] }
+fn infer(ids: u64[B]) -> f32[B, 1] {
+  return lookup(@t, ids, feature=shop)
+}
+)");
+              }),
+              testing::AllOf(testing::HasSubstr("test.ctm:4"),
+                             testing::HasSubstr("@t has no feature shop; it has user, item")));
+}
 
 TEST(Train, ATableGetsOneApplyAStep) {
   const Program flat = FlatProgram(kTable);
