@@ -10,7 +10,8 @@
 //                                         … later: if (epochs.Passed(stamp)) free the old one
 //
 // Readers need no registration and take no lock: a guard claims one of a fixed number of slots by
-// one atomic exchange. With more readers at once than slots the later ones wait for a slot.
+// one atomic exchange. With more guards at once than slots the later ones wait for a slot, so a
+// thread holds one or two.
 //
 // Thread safety: all methods may be called concurrently.
 
@@ -26,7 +27,7 @@ namespace catamaran {
 class Epochs {
  public:
   using Stamp = uint64_t;
-  static constexpr int kSlots = 128;
+  static constexpr int kSlots = 1024;
 
   // Keep it short: what is retired meanwhile stays.
   class Guard {

@@ -60,54 +60,98 @@ Outcome Look(const Shard& shard, const RowLayout& layout, const RowCodec& codec,
 template <bool kPlainFloats>
 void MemoryStore::PullSome(std::span<const uint64_t> keys, float* out, size_t first,
                            Missing missing) const {
-  struct Flight {
-    uint64_t hash;
-    const Shard* shard;
-    const IndexLine* line;
-    const uint32_t* row;
-    RowHandle handle;
+  // Keys go through the stages in blocks. One stage for all of a block, in a short loop, and not
+  // all stages for one key: then the processor sees many misses ahead, of the address translation
+  // too, which costs more than the memory. Larger blocks ask for more than it can remember.
+  constexpr size_t kBlock = 16;
+  struct Block {
+    size_t first = 0, size = 0;
+    std::array<uint64_t, kBlock> hash;
+    std::array<const Shard*, kBlock> shard;
+    std::array<SegmentRef, kBlock> segment;
+    std::array<const IndexLine*, kBlock> line;
+    std::array<const uint32_t*, kBlock> row;  // what the index says: probably, not surely, the one
+    std::array<RowHandle, kBlock> handle;     // kNoRow: none seen
   };
-  constexpr size_t kLineAhead = 24;  // keys between asking for a line and looking at it
-  constexpr size_t kRowAhead = 24;   // and between asking for a row and copying it
-  constexpr size_t kFlights = 64;
-  static_assert(kLineAhead + kRowAhead <= kFlights);
-  std::array<Flight, kFlights> flights;
+  std::array<Block, 3> blocks;
 
   const auto width = static_cast<size_t>(config_.width);
-  const int row_end =
-      layout_.of(RowClass::kFull).embedding + layout_.of(RowClass::kFull).embedding_words;
+  const RowLayout::Class& full = layout_.of(RowClass::kFull);
+  const int row_end = full.embedding + full.embedding_words;
   const Epochs::Guard guard(epochs_);
-  const size_t n = keys.size();
-  for (size_t i = 0; i < n + kLineAhead + kRowAhead; ++i) {
-    if (i < n) {
-      Flight& flight = flights[i % kFlights];
-      flight.hash = config_.Hash(keys[i]);
-      flight.shard = &shard_for(flight.hash);
-      flight.line = flight.shard->index().HomeLine(flight.hash);
-      __builtin_prefetch(flight.line);
+
+  const auto ask_for_lines = [&](Block& b) {
+    for (size_t i = 0; i < b.size; ++i) {
+      const uint64_t hash = config_.Hash(keys[b.first + i]);
+      b.hash[i] = hash;
+      b.shard[i] = &shard_for(hash);
+      const ShardIndex& index = b.shard[i]->index();
+      b.segment[i] = index.Segment(hash);
+      b.line[i] = b.segment[i].lines() + index.Home(hash, b.segment[i]);
     }
-    if (const size_t j = i - kLineAhead; j < n) {
-      Flight& flight = flights[j % kFlights];
-      const EntryMask match = flight.line->Match(IndexLine::TagOf(flight.hash));
-      flight.row = nullptr;
+    for (size_t i = 0; i < b.size; ++i) PrefetchLineOf(b.line[i]);
+  };
+
+  const auto choose_row = [&](Block& b, size_t i, EntryMask match) {
+    b.handle[i] = b.line[i]->Handle(__builtin_ctz(match));
+    b.row[i] = b.shard[i]->row(b.handle[i]);
+  };
+
+  const auto ask_for_rows = [&](Block& b) {
+    std::array<uint8_t, kBlock> not_at_home;
+    size_t away = 0;
+    for (size_t i = 0; i < b.size; ++i) {
+      const EntryMask match = b.line[i]->Match(IndexLine::TagOf(b.hash[i]));
       if (match != 0) {
-        flight.handle = flight.line->Handle(__builtin_ctz(match));
-        flight.row = flight.shard->row(flight.handle);
-        ShardRows::PrefetchLines(flight.row + row_words::kTag, flight.row + row_end);
+        choose_row(b, i, match);
+        continue;
+      }
+      b.handle[i] = kNoRow;
+      b.row[i] = b.line[i]->handles;  // something that is there to be asked for
+      if (IndexLine::Reach(b.line[i]->State()) > 0) {
+        b.line[i] = b.segment[i].After(b.line[i]);
+        PrefetchLineOf(b.line[i]);
+        not_at_home[away++] = static_cast<uint8_t>(i);
       }
     }
-    if (const size_t k = i - kLineAhead - kRowAhead; k < n) {
-      const Flight& flight = flights[k % kFlights];
-      float* const to = out + k * width;
-      Outcome outcome = Outcome::kOther;
-      if (flight.row != nullptr) {
-        outcome = ReadEmbedding<kPlainFloats>(layout_, codec_, flight.handle, flight.row, keys[k],
-                                              to, width);
-        if (outcome == Outcome::kRow) continue;
-      }
-      outcome = Look<kPlainFloats>(*flight.shard, layout_, codec_, flight.hash, keys[k], to, width);
-      if (outcome != Outcome::kRow) missing(first + k, flight.hash, outcome == Outcome::kWaiting);
+    for (size_t i = 0; i < b.size; ++i) PrefetchLineOf(b.row[i] + row_words::kTag);
+    for (size_t k = 0; k < away; ++k) {
+      const size_t i = not_at_home[k];
+      const EntryMask match = b.line[i]->Match(IndexLine::TagOf(b.hash[i]));
+      if (match != 0) choose_row(b, i, match);
     }
+    for (size_t i = 0; i < b.size; ++i) {
+      ShardRows::PrefetchRest(b.row[i] + row_words::kTag, b.row[i] + row_end);
+    }
+  };
+
+  const auto copy_rows = [&](Block& b) {
+    for (size_t i = 0; i < b.size; ++i) {
+      const size_t number = b.first + i;
+      float* const to = out + number * width;
+      if (b.handle[i] && ReadEmbedding<kPlainFloats>(layout_, codec_, b.handle[i], b.row[i],
+                                                     keys[number], to, width) == Outcome::kRow) {
+        continue;
+      }
+      const Outcome outcome =
+          Look<kPlainFloats>(*b.shard[i], layout_, codec_, b.hash[i], keys[number], to, width);
+      if (outcome != Outcome::kRow) {
+        missing(first + number, b.hash[i], outcome == Outcome::kWaiting);
+      }
+    }
+  };
+
+  const size_t n = keys.size();
+  const size_t num_blocks = (n + kBlock - 1) / kBlock;
+  for (size_t k = 0; k < num_blocks + 2; ++k) {
+    Block& begun = blocks[k % 3];
+    if (k < num_blocks) {
+      begun.first = k * kBlock;
+      begun.size = std::min(kBlock, n - begun.first);
+      ask_for_lines(begun);
+    }
+    if (k >= 1 && k <= num_blocks) ask_for_rows(blocks[(k - 1) % 3]);
+    if (k >= 2) copy_rows(blocks[(k - 2) % 3]);
   }
 }
 

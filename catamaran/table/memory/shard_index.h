@@ -43,6 +43,10 @@ class SegmentRef {
     return reinterpret_cast<IndexLine*>(bits_ & ((uint64_t{1} << 48) - 64));
   }
   uint32_t num_lines() const { return static_cast<uint32_t>(bits_ >> 48); }
+  // The line after one of them; the first comes after the last.
+  const IndexLine* After(const IndexLine* line) const {
+    return line + 1 == lines() + num_lines() ? lines() : line + 1;
+  }
   int depth() const { return static_cast<int>(bits_ & 63); }
   uint64_t bits() const { return bits_; }
 

@@ -30,20 +30,23 @@ class ShardRows {
 
   const TableConfig& config() const { return config_; }
 
-  // Asks for all of a row that a look-up or an update wants, but the end of long ones.
+  // Asks for all of a row but the end of a long one.
   void PrefetchRow(RowHandle handle) const {
-    const RowArena& arena = *arenas_[static_cast<size_t>(handle.row_class())];
+    const RowArena& arena = of(handle.row_class());
     const uint32_t* const words = arena.row(handle.index());
-    PrefetchLines(words, words + arena.words());
+    PrefetchLineOf(words);
+    PrefetchRest(words, words + arena.words());
   }
-  static void PrefetchLines(const uint32_t* begin, const uint32_t* end) {
-    constexpr uintptr_t kLine = 64;
-    constexpr uintptr_t kMost = 8 * kLine;  // from there on the processor sees the pattern itself
-    const auto first = reinterpret_cast<uintptr_t>(begin) & ~(kLine - 1);
-    const auto last = reinterpret_cast<uintptr_t>(end) - 1;
-    for (uintptr_t at = first; at <= last && at < first + kMost; at += kLine) {
-      PrefetchLineOf(reinterpret_cast<const void*>(at));
-    }
+
+  // Asks for the cache lines of [begin, end) but the first one, and but the end of long ones. To be
+  // called some time after the first was asked for: requests for a page whose address is not known
+  // yet are not joined, each looks it up, and that is slower than the memory itself.
+  static void PrefetchRest(const uint32_t* begin, const uint32_t* end) {
+    constexpr ptrdiff_t kLine = 64 / sizeof(uint32_t);
+    constexpr ptrdiff_t kMost = 8 * kLine;  // from there on the processor sees the pattern itself
+    const uint32_t* const last = end - begin > kMost ? begin + kMost : end - 1;
+    for (const uint32_t* at = begin + kLine; at < last; at += kLine) PrefetchLineOf(at);
+    PrefetchLineOf(last);
   }
 
   // For the writer: of a row that is there.
