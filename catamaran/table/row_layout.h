@@ -18,6 +18,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -57,6 +58,10 @@ struct RowLayout {
   };
   const Class& of(RowClass c) const { return classes[static_cast<size_t>(c)]; }
   size_t bytes(RowClass c) const { return static_cast<size_t>(of(c).words) * 4; }
+  // Room for a record of any class.
+  size_t max_words() const {
+    return static_cast<size_t>(std::max({classes[0].words, classes[1].words, classes[2].words}));
+  }
 
   std::array<Class, kRowClasses> classes;
   bool counts_updates = false;

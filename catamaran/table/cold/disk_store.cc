@@ -17,6 +17,13 @@
 #include "catamaran/base/error.h"
 #include "catamaran/table/cold/store_files.h"
 
+#if defined(__SANITIZE_THREAD__)
+// RocksDB is not built for the thread sanitizer, which therefore does not see how its threads wait
+// for each other. What none of its functions takes part in is checked as everything else.
+extern "C" const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() { return "race:librocksdb.so\n"; }
+#endif
+
 namespace catamaran {
 namespace {
 
@@ -164,14 +171,6 @@ RowClass ReadValue(const RowLayout& layout, const rocksdb::Slice& value, uint32_
   return RowClass{c};
 }
 
-size_t LargestWords(const RowLayout& layout) {
-  size_t words = 0;
-  for (const RowLayout::Class& c : layout.classes) {
-    words = std::max(words, static_cast<size_t>(c.words));
-  }
-  return words;
-}
-
 }  // namespace
 
 void DiskStore::MultiGet(
@@ -182,7 +181,7 @@ void DiskStore::MultiGet(
   std::array<rocksdb::Slice, kAtOnce> slices;
   std::array<rocksdb::PinnableSlice, kAtOnce> values;
   std::array<rocksdb::Status, kAtOnce> statuses;
-  std::vector<uint32_t> record(LargestWords(layout_));
+  std::vector<uint32_t> record(layout_.max_words());
   const rocksdb::ReadOptions options;
   rocksdb::DB& db = *rocks_->db;
   for (size_t begin = 0; begin < hashes.size(); begin += kAtOnce) {
@@ -211,7 +210,7 @@ void DiskStore::Scan(uint64_t first, uint64_t last, Visit visit) const {
   const PlaceBytes end = ToPlace(last + 1);
   const rocksdb::Slice bound = AsSlice(end);
   if (last != UINT64_MAX) options.iterate_upper_bound = &bound;
-  std::vector<uint32_t> record(LargestWords(layout_));
+  std::vector<uint32_t> record(layout_.max_words());
   std::unique_ptr<rocksdb::Iterator> it(rocks_->db->NewIterator(options));
   for (it->Seek(AsSlice(begin)); it->Valid(); it->Next()) {
     const RowClass c = ReadValue(layout_, it->value(), record.data(), directory_);

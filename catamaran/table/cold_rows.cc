@@ -1,0 +1,33 @@
+#include "catamaran/table/cold_rows.h"
+
+#include "catamaran/base/error.h"
+
+#if CATAMARAN_WITH_ROCKSDB
+#include "catamaran/table/cold/tiered_table.h"
+#endif
+
+namespace catamaran {
+
+#if CATAMARAN_WITH_ROCKSDB
+
+std::unique_ptr<DurableTable> MakeTieredTable(const TableConfig& config,
+                                              const ColdRowsOptions& options) {
+  return std::make_unique<TieredTable>(config, options);
+}
+
+bool ColdRowsAreBuilt() { return true; }
+
+#else
+
+std::unique_ptr<DurableTable> MakeTieredTable(const TableConfig&, const ColdRowsOptions& options) {
+  Fail(
+      "table: rows on disk were asked for (in {}, with {} bytes of memory), but this build has no "
+      "RocksDB: it was made with the minimal preset",
+      options.directory, options.memory_bytes);
+}
+
+bool ColdRowsAreBuilt() { return false; }
+
+#endif
+
+}  // namespace catamaran
