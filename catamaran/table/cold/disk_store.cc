@@ -16,6 +16,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/table/cold/store_files.h"
+#include "catamaran/table/cold/unsynced_files.h"
 
 #if defined(__SANITIZE_THREAD__)
 // RocksDB is not built for the thread sanitizer, which therefore does not see how its threads wait
@@ -90,6 +91,7 @@ int64_t DiskStore::Batch::size() const { return rep_->batch.Count(); }
 
 struct DiskStore::Rocks {
   std::shared_ptr<rocksdb::Cache> cache;
+  std::unique_ptr<rocksdb::Env> env;  // outlives the database
   rocksdb::Options options;
   std::unique_ptr<rocksdb::DB> db;
   bool made = false;  // the directory is ours
@@ -118,6 +120,8 @@ std::unique_ptr<DiskStore> DiskStore::Make(const RowLayout& layout, const DiskSt
   Rocks& rocks = *store->rocks_;
   rocks.made = true;
   rocksdb::Options& o = rocks.options;
+  rocks.env = MakeUnsyncedEnv();
+  o.env = rocks.env.get();
   o.create_if_missing = true;
   o.write_buffer_size =
       static_cast<size_t>(std::max<int64_t>(options.write_buffer_bytes, 64 << 10));

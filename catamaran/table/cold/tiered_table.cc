@@ -85,9 +85,18 @@ TableInfo TieredTable::Info() const {
 // --- Reading.
 
 void TieredTable::Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const {
+  const auto wanted = keys.size() * static_cast<size_t>(width());
+  if (out.size() != wanted) {
+    Fail("table: a pull of {} keys wants room for {} numbers, and has {}", keys.size(), wanted,
+         out.size());
+  }
   thread_local std::vector<uint32_t> missing;  // kept, so that Pull allocates nothing in the end
   missing.clear();
-  hot_.Pull(keys, out, &missing);
+  try {
+    hot_.Pull(keys, out, &missing);
+  } catch (...) {
+    return done(std::current_exception());
+  }
   // In this order: what has left memory since was written to the store before.
   if (missing.empty() || !store_has_records_.load(std::memory_order_acquire)) return done();
   StartColdPull({&hot_.rules(), store_.get(), &removed_}, readers_, keys, missing, out, done);
@@ -124,7 +133,7 @@ struct TieredTable::Fetched {
 
 void TieredTable::FetchRows(const TableStep& step) {
   brought_in_ = 0;
-  sources_.Reset(step, width());
+  sources_.Reset(step, hot_.rules());
   step_keys_.clear();
   sources_.ForEach(0, sources_.size(),
                    [&](const StepOccurrence& o) { step_keys_.push_back(o.key); });

@@ -132,7 +132,7 @@ TEST_F(TieredTableTest, IsTheTableThatTheReferenceIs) {
   config_.expire.unseen = 60 * kSecond;
   ReferenceTable reference(config_);
   auto table = Make(40);
-  for (int64_t step = 0; step < 300; ++step) {
+  for (int64_t step = 0; step < 150; ++step) {
     const RandomStep random(config_, static_cast<unsigned>(step), step, step * kSecond,
                             {.ids = 40, .different = 3000, .observes = step % 5 != 0});
     reference.Apply(random.step());
@@ -164,9 +164,9 @@ TEST_F(TieredTableTest, AByteBudgetForAllRowsCountsThoseOnDisk) {
   config_.expire.max_bytes = 1000 * AccountedBytes(RowLayout(config_), RowClass::kFull);
   ReferenceTable reference(config_);
   auto table = Make(50);
-  for (int64_t step = 0; step < 200; ++step) {
+  for (int64_t step = 0; step < 120; ++step) {
     const RandomStep random(config_, static_cast<unsigned>(step), step, step * kSecond,
-                            {.ids = 60, .different = 20'000});
+                            {.ids = 100, .different = 20'000});
     reference.Apply(random.step());
     table->Apply(random.step());
     ASSERT_EQ(table->size(), reference.size()) << step;
@@ -245,7 +245,7 @@ TEST_F(TieredTableTest, NoRowIsMissedWhileRowsMove) {
     });
   }
   std::mt19937_64 random(5);
-  for (int64_t step = 1; step < 400 || pulls < 50; ++step) {
+  for (int64_t step = 1; step < 150 || pulls < 30; ++step) {
     std::vector<uint64_t> keys;
     for (int i = 0; i < 100; ++i) keys.push_back(random() % kKeys);
     Observe(*table, step, step * kSecond, keys);
