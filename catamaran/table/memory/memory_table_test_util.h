@@ -139,7 +139,7 @@ class RandomStep {
     } else {
       o.keys_per_group = 1 + static_cast<int64_t>(random_() % 3);
     }
-    if (random_() % 2 == 0) o.click = Numbers(o.num_keys, 0);
+    if (random_() % 2 == 0) o.click = Numbers(std::max(o.num_keys, o.num_groups), 0);
     observations_.push_back(o);
   }
   void AddSegments(RowsValue& rows, int feature, uint64_t salt) {
