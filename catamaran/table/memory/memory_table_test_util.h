@@ -48,6 +48,35 @@ inline TableContents ContentsOf(DurableTable& table) {
   return contents;
 }
 
+class MapBacking final : public RowBacking {
+ public:
+  MapBacking(const TableConfig& config, TableContents contents)
+      : config_(config), contents_(std::move(contents)) {}
+
+  const uint32_t* Find(uint64_t key, RowClass* c) const override {
+    const auto it = contents_.records.find(config_.Hash(key));
+    if (it == contents_.records.end()) return nullptr;
+    *c = it->second.c;
+    return it->second.words.data();
+  }
+  void Scan(uint64_t first, uint64_t last,
+            FunctionRef<void(RowClass, const uint32_t*)> visit) const override {
+    for (auto it = contents_.records.lower_bound(first);
+         it != contents_.records.end() && it->first <= last; ++it) {
+      visit(it->second.c, it->second.words.data());
+    }
+  }
+  int64_t num_rows(RowClass c) const override {
+    return std::count_if(contents_.records.begin(), contents_.records.end(),
+                         [&](const auto& entry) { return entry.second.c == c; });
+  }
+  const TableExtras& extras() const override { return contents_.extras; }
+
+ private:
+  const TableConfig config_;
+  const TableContents contents_;
+};
+
 // A step of any shape: observations with groups and features, pushes with pooled segments.
 class RandomStep {
  public:
