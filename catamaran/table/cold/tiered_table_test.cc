@@ -13,23 +13,26 @@
 #include "catamaran/base/error.h"
 #include "catamaran/table/memory/memory_table_test_util.h"
 #include "catamaran/table/reference_table.h"
+#include "catamaran/table/table_test_util.h"
 
 namespace catamaran {
 namespace {
 
 namespace fs = std::filesystem;
+using table_test::PullRows;
+using table_test::SavedRows;
 using ::testing::HasSubstr;
 
 constexpr int64_t kSecond = kNanosecondsPerSecond;
 
 // Calls `done` may be told of, from any thread.
-struct Waiter {
+struct Told {
   std::atomic<int> calls = 0;
   std::exception_ptr error;
   std::latch* hold = nullptr;  // what keeps the thread that called
   Done done() {
     return {[](void* context, std::exception_ptr e) {
-              auto* self = static_cast<Waiter*>(context);
+              auto* self = static_cast<Told*>(context);
               self->error = std::move(e);
               std::latch* hold = self->hold;
               self->calls.fetch_add(1);
@@ -40,15 +43,6 @@ struct Waiter {
   }
   void Wait() { calls.wait(0); }
 };
-
-std::vector<float> PullRows(const Table& table, const std::vector<uint64_t>& keys) {
-  std::vector<float> out(keys.size() * static_cast<size_t>(table.width()));
-  Waiter waiter;
-  table.Pull(keys, out, waiter.done());
-  waiter.Wait();
-  if (waiter.error) std::rethrow_exception(waiter.error);
-  return out;
-}
 
 class TieredTableTest : public testing::Test {
  protected:
@@ -87,29 +81,30 @@ class TieredTableTest : public testing::Test {
 
   // What a saver would have at a cut: rows of memory, and a directory with the others.
   struct Saved {
-    TableContents memory;
+    std::shared_ptr<SavedRows> memory;
     std::string cold;
   };
   Saved Save(TieredTable& table, TableCut& cut) {
-    Saved saved;
-    saved.memory.Take(table.config(), table.layout(), cut);
-    saved.cold = NewPath();
+    Saved saved{std::make_shared<SavedRows>(config_), NewPath()};
+    saved.memory->Add(cut);
     table.SaveColdRows(saved.cold);
     return saved;
   }
   std::unique_ptr<TieredTable> Restore(const Saved& saved, int64_t rows_in_memory) {
     auto table = Make(rows_in_memory);
     table->LoadColdRows(saved.cold);
-    table->Attach(std::make_shared<MapBacking>(config_, saved.memory));
+    table->Attach(saved.memory);
     return table;
   }
   // All of it, wherever it lies.
   TableContents All(TieredTable& table) {
     auto cut = table.Cut(true);
-    Saved saved = Save(table, *cut);
+    TableContents all;
+    all.Take(table.config(), table.layout(), *cut);
+    const std::string directory = NewPath();
+    table.SaveColdRows(directory);
     table.EndCut(std::move(cut), false);
-    TableContents all = std::move(saved.memory);
-    const auto cold = DiskStore::OpenCheckpoint(table.layout(), saved.cold);
+    const auto cold = DiskStore::OpenCheckpoint(table.layout(), directory);
     cold->Scan(0, UINT64_MAX, [&](RowClass c, const uint32_t* record) {
       all.records.try_emplace(
           config_.Hash(RecordKey(record)),
@@ -197,7 +192,7 @@ TEST_F(TieredTableTest, RowsThatAreUsedStayInMemory) {
     Observe(*table, step, step * kSecond, used);
   }
   std::vector<float> out(used.size() * 4);
-  Waiter waiter;
+  Told waiter;
   table->Pull(used, out, waiter.done());
   EXPECT_EQ(waiter.calls, 1) << "done before Pull returned: nothing was on disk";
 }
@@ -208,7 +203,7 @@ TEST_F(TieredTableTest, APullOfRowsOnDiskIsDoneLaterAndOneOfRowsInMemoryAtOnce) 
   Observe(*table, 1, kSecond, Range(5000, 5010));  // fresh: in memory
   // The only thread that reads the disk is kept where the first Pull is done.
   std::latch hold(1);
-  Waiter first, second, hot;
+  Told first, second, hot;
   first.hold = &hold;
   const auto cold_keys = Range(0, 2000), hot_keys = Range(5000, 5010);
   std::vector<float> first_out(2000 * 4), second_out(2000 * 4), hot_out(10 * 4);
@@ -276,17 +271,17 @@ TEST_F(TieredTableTest, RestoresToItsCutAndTrainsOnAsTheOneThatWentOn) {
   };
   apply(*table, 0, 60);
   // A full cut, then changes; what is saved is read while steps go on.
-  TableContents chain;
+  auto chain = std::make_shared<SavedRows>(config_);
   auto cut = table->Cut(true);
-  chain.Take(config_, table->layout(), *cut);
+  chain->Add(*cut);
   table->SaveColdRows(NewPath());
   table->EndCut(std::move(cut), true);
   apply(*table, 60, 90);
   const TableContents at_cut = All(*table);
   cut = table->Cut(false);
   apply(*table, 90, 100);
-  chain.Take(config_, table->layout(), *cut);
-  Saved saved{chain, NewPath()};
+  chain->Add(*cut);
+  const Saved saved{chain, NewPath()};
   table->SaveColdRows(saved.cold);
   table->EndCut(std::move(cut), true);
   apply(*table, 100, 160);
@@ -412,7 +407,7 @@ TEST_F(TieredTableTest, WhatCannotBeRestoredIsRefused) {
   const Saved saved = Save(*table, *cut);
   table->EndCut(std::move(cut), true);
   try {
-    Make(10)->Attach(std::make_shared<MapBacking>(config_, saved.memory));
+    Make(10)->Attach(saved.memory);
     FAIL() << "the rows on disk were not loaded";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), HasSubstr("490"));
