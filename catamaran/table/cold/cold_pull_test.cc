@@ -3,6 +3,7 @@
 #include "catamaran/table/cold/cold_pull.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -32,7 +33,8 @@ struct Waiter {
 
 class ColdPullTest : public testing::Test {
  protected:
-  ColdPullTest() : directory_(fs::path(testing::TempDir()) / "cold_pull_test") {
+  ColdPullTest()
+      : directory_(fs::path(testing::TempDir()) / ("cold_pull_test_" + std::to_string(getpid()))) {
     store_ = DiskStore::Make(rules_.layout(), {.directory = directory_.string()});
   }
 

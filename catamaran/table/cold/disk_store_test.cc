@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +21,8 @@ using ::testing::HasSubstr;
 
 class DiskStoreTest : public testing::Test {
  protected:
-  DiskStoreTest() : directory_(fs::path(testing::TempDir()) / "disk_store_test") {
+  DiskStoreTest()
+      : directory_(fs::path(testing::TempDir()) / ("disk_store_test_" + std::to_string(getpid()))) {
     fs::remove_all(directory_);
     fs::create_directories(directory_);
   }

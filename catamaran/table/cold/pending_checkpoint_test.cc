@@ -3,6 +3,7 @@
 #include "catamaran/table/cold/pending_checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -15,7 +16,9 @@ namespace fs = std::filesystem;
 
 class PendingCheckpointTest : public testing::Test {
  protected:
-  PendingCheckpointTest() : directory_(fs::path(testing::TempDir()) / "pending_checkpoint_test") {
+  PendingCheckpointTest()
+      : directory_(fs::path(testing::TempDir()) /
+                   ("pending_checkpoint_test_" + std::to_string(getpid()))) {
     fs::remove_all(directory_);
     fs::create_directories(directory_);
     store_ = DiskStore::Make(layout_, {.directory = Path("store")});

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -46,7 +47,9 @@ struct Told {
 
 class TieredTableTest : public testing::Test {
  protected:
-  TieredTableTest() : directory_(fs::path(testing::TempDir()) / "tiered_table_test") {
+  TieredTableTest()
+      : directory_(fs::path(testing::TempDir()) /
+                   ("tiered_table_test_" + std::to_string(getpid()))) {
     fs::remove_all(directory_);
     fs::create_directories(directory_);
     config_.width = 4;
