@@ -28,6 +28,8 @@ class IndexMemory {
   IndexLine* Allocate(int lines);
   void Free(IndexLine* block, int lines) noexcept;
 
+  void MakeOneHuge() { range_.MakeOneHuge(); }
+
   // Memory it takes.
   int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   const PageRange& range() const { return range_; }

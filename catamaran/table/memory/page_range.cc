@@ -50,11 +50,12 @@ bool PageRange::BeginsHuge(size_t slab) const {
   return mode_ != PageMode::kSmall && slab >= kSlabsBeforeHuge;
 }
 
-void PageRange::MakeHuge(size_t slab) {
-  char* at = base_ + slab * kSlabBytes;
+void PageRange::MakeHuge() {
+  char* const at = base_ + small_from_;
   madvise(at, kSlabBytes, MADV_HUGEPAGE);
   // Now; where the system does not know how, it will in its own time.
   madvise(at, kSlabBytes, MADV_COLLAPSE);
+  small_from_ += kSlabBytes;
 }
 
 void PageRange::MapSlab(size_t at) {
@@ -89,11 +90,11 @@ void PageRange::Grow(size_t bytes) {
       MapSlab(at);
       mapped_ = at + kSlabBytes;
     }
-    const size_t slab = at / kSlabBytes;
-    if (mode_ != PageMode::kSmall && at > explicit_end_ && !BeginsHuge(slab - 1)) {
-      MakeHuge(slab - 1);
-    }
     usable_ = at + kSlabBytes;
+    if (mode_ != PageMode::kSmall && at >= explicit_end_ && !BeginsHuge(at / kSlabBytes)) {
+      small_from_ = std::max(small_from_, explicit_end_);
+      small_end_ = usable_;
+    }
   }
 }
 
@@ -116,6 +117,8 @@ size_t PageRange::Shrink(size_t bytes) {
     madvise(base_ + at, kSlabBytes, MADV_NOHUGEPAGE);
   }
   usable_ = slabs;
+  small_from_ = std::min(small_from_, slabs);
+  small_end_ = std::min(small_end_, slabs);
   return keep;
 }
 

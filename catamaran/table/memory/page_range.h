@@ -5,8 +5,8 @@
 // as long as it could ever be needed.
 //
 // Memory lies in huge pages as far as the system has them. Transparent ones: the first slabs begin
-// as small pages, so that small tables stay small, and each is made huge when the next one is
-// begun; later slabs begin huge.
+// as small pages, so that small tables stay small, and are made huge later, one at a time
+// (MakeOneHuge); further slabs begin huge.
 //
 // Thread safety: one thread at a time. What lies in the range is for its users to agree on; memory
 // that has been given back, but was there once, reads as zeros.
@@ -44,6 +44,12 @@ class PageRange {
   // range or the memory is too small.
   void Grow(size_t bytes);
 
+  // Makes one slab huge that began small and is not the last one, if there is such. It is copied,
+  // so this takes a millisecond or so.
+  void MakeOneHuge() {
+    if (small_from_ + kSlabBytes < usable_ && small_from_ < small_end_) MakeHuge();
+  }
+
   // Gives the memory beyond `bytes` back, as far as that is whole pages. Returns how many bytes
   // from the beginning on still have memory.
   size_t Shrink(size_t bytes);
@@ -56,13 +62,15 @@ class PageRange {
  private:
   bool BeginsHuge(size_t slab) const;
   void MapSlab(size_t at);
-  void MakeHuge(size_t slab);
+  void MakeHuge();
 
   char* base_ = nullptr;
   size_t reserved_ = 0;
   size_t usable_ = 0;
   size_t mapped_ = 0;        // usable once; reads as zeros at least
   size_t explicit_end_ = 0;  // slabs below it are explicit huge pages
+  size_t small_from_ = 0;    // slabs from this one on to small_end_ are small as yet
+  size_t small_end_ = 0;
   PageMode mode_;
 };
 

@@ -36,8 +36,9 @@ class RowArena {
   // The last slot holds none from now on.
   void RemoveLast();
 
-  // Gives memory back, if it is time.
+  // Gives memory back, if it is time, and sees to huge pages.
   void Reclaim() {
+    range_.MakeOneHuge();
     if (shrinking_ || wants_to_shrink_) TryShrink();
   }
 

@@ -50,7 +50,6 @@ RowHandle Shard::Find(uint64_t hash, uint64_t key, RowHandle guess) const {
 
 void Shard::MakeRoom(uint64_t hash, RowClass c) {
   const auto begin = std::chrono::steady_clock::now();
-  Reclaim();
   index_.MakeRoom(hash);
   rows_.of(c).MakeRoom();
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;

@@ -118,8 +118,8 @@ class Shard {
   // Removes those that `doomed` picks; asks about each once. Returns how many.
   int64_t RemoveIf(uint64_t first, uint64_t last, FunctionRef<bool(RowHandle)> doomed);
 
-  // Gives back memory that no reader looks at any more. Costs next to nothing if there is none;
-  // call it once a step. Growing calls it too.
+  // Gives back memory that no reader looks at any more, and makes pages huge that are not yet, a
+  // few at a time. Costs next to nothing if there are none; call it once a step.
   void Reclaim();
 
   // --- Reading, for readers.

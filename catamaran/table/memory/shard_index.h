@@ -114,8 +114,9 @@ class ShardIndex {
   // than those of that range. In no order; it may not change the index.
   void Walk(uint64_t first, uint64_t last, FunctionRef<void(RowHandle)> visit) const;
 
-  // Frees what no reader looks at any more.
+  // Frees what no reader looks at any more, and sees to huge pages.
   void Reclaim() {
+    memory_.MakeOneHuge();
     if (!retired_.empty()) FreeRetired();
   }
 
