@@ -1,5 +1,8 @@
 #include "catamaran/table/row_kernels_simd.h"
 
+#include <cmath>
+#include <cstring>
+
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
@@ -94,8 +97,43 @@ void Add(const float* __restrict gradient, float factor, float scale, int64_t co
   for (int64_t i = 0; i < columns; ++i) sum[i] += gradient[i] * factor * scale;
 }
 
+// rules::RowwiseAdagrad of one row of whole vectors, with the same bits. The sum of squares stays
+// in registers, so that a row does not wait for its own stores: it is what an update waits for.
+typedef float Lanes16 __attribute__((vector_size(64)));
+typedef float Lanes8 __attribute__((vector_size(32)));
+typedef float Lanes4 __attribute__((vector_size(16)));
+
+void UpdateRowwise(const rules::Factors<float>& f, float* row, const float* gradient,
+                   float* accumulator, int64_t columns) {
+  Lanes16 squares = {};
+  for (int64_t i = 0; i < columns; i += 16) {
+    Lanes16 x;
+    std::memcpy(&x, gradient + i, sizeof(x));
+    squares += x * x;
+  }
+  const Lanes8 eight = __builtin_shufflevector(squares, squares, 0, 1, 2, 3, 4, 5, 6, 7) +
+                       __builtin_shufflevector(squares, squares, 8, 9, 10, 11, 12, 13, 14, 15);
+  const Lanes4 four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
+                      __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+  const float sum = (four[0] + four[2]) + (four[1] + four[3]);
+  const float total = *accumulator + sum / static_cast<float>(columns);
+  *accumulator = total;
+  const float rate = f.rate / (std::sqrt(total) + f.epsilon);
+  for (int64_t i = 0; i < columns; i += 16) {
+    Lanes16 x, w;
+    std::memcpy(&x, gradient + i, sizeof(x));
+    std::memcpy(&w, row + i, sizeof(w));
+    w -= rate * x;
+    std::memcpy(row + i, &w, sizeof(w));
+  }
+}
+
 void Update(const rules::Factors<float>& factors, float* row, const float* gradient,
             float* const* slots, int64_t columns) {
+  if (factors.rule == rules::Rule::kRowwiseAdagrad && !factors.penalty && columns % 16 == 0) {
+    UpdateRowwise(factors, row, gradient, slots[0], columns);
+    return;
+  }
   rules::Apply(factors, row, gradient, slots, 1, columns);
 }
 
