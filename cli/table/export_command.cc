@@ -115,29 +115,8 @@ void ExportForOthers(Session& session, const ExportCommand& command, const Table
     });
   }
   out->Finish();
-  fmt::print("{} rows of commit {} in {}{}\n", WithCommas(count), table.saved().commit, path,
+  fmt::print("{} of commit {} in {}{}\n", CountText(count, "row"), table.saved().commit, path,
              format == Format::kNpy ? ", keys in " + KeysPathOf(path) : "");
-}
-
-// What a reader at commit `since` lacks, as files of changes; an Error if changes do not do.
-std::vector<RowFileRef> ChangesSince(const TableRows& table, int64_t since) {
-  const SavedTable& saved = table.saved();
-  std::vector<RowFileRef> kept = saved.files;
-  kept.insert(kept.end(), saved.kept.begin(), saved.kept.end());
-  const IncrementPlan plan = PlanIncrement(kept, since);
-  if (plan.resync) {
-    Fail(
-        "{}: no increment since commit {}: {}; resync: export without --since and take that in "
-        "place of what you have",
-        saved.where, since, plan.why);
-  }
-  if (!saved.cold.empty() && !plan.changes.empty()) {
-    Fail(
-        "{}: no increment: rows of the table lie on disk, and what changed among them is not "
-        "known; export without --since",
-        saved.where);
-  }
-  return plan.changes;
 }
 
 void ExportRows(Session& session, const ExportCommand& command, const TableRows& table,
@@ -153,22 +132,21 @@ void ExportRows(Session& session, const ExportCommand& command, const TableRows&
   options.now = saved.event_time;
   OutputFile out(session.fs, path, OutputFile::WrittenByOthers{});
   Outside([&] { session.fs.OpenWrite(out.temporary_path())->Close(); });  // so that it can be
+  // What lies between: a whole table where rows are on disk, or changes as they are kept.
+  const OutputFile scratch(session.fs, path + ".all", OutputFile::WrittenByOthers{});
+  Progress progress("Exporting " + saved.where);
   if (command.since) {
-    const std::vector<RowFileRef> changes = ChangesSince(table, *command.since);
-    if (changes.empty()) {
+    const std::string& to = command.training ? out.temporary_path() : scratch.temporary_path();
+    if (!table.WriteChangesSince(session.fs, *command.since, to)) {
       fmt::print("nothing has changed since commit {}; no file was written\n", *command.since);
       return;
     }
-    Progress progress("Exporting " + saved.where);
-    if (command.training) {
-      MergeChanges(session.fs, out.temporary_path(), changes);
-    } else {
+    if (!command.training) {
+      const RowFileRef changes[] = {RowFile::Open(session.fs, to)};
       ExportServingChanges(session.fs, out.temporary_path(), changes, options);
     }
   } else {
-    const std::string scratch = path + ".all.tmp";
-    const OutputFile remove_scratch(session.fs, path + ".all", OutputFile::WrittenByOthers{});
-    const auto chain = table.MakeChain(session.fs, scratch);
+    const auto chain = table.MakeChain(session.fs, scratch.temporary_path());
     if (command.training) {
       CompactChain(session.fs, out.temporary_path(), *chain);
     } else {
@@ -178,7 +156,7 @@ void ExportRows(Session& session, const ExportCommand& command, const TableRows&
   const RowFileRef written = RowFile::Open(session.fs, out.temporary_path());
   out.Keep();
   const int64_t rows = written->num_rows(RowClass::kNarrow) + written->num_rows(RowClass::kFull);
-  fmt::print("{} rows{} of commit {} in {} ({}, {})\n", WithCommas(rows),
+  fmt::print("{}{} of commit {} in {} ({}, {})\n", CountText(rows, "row"),
              written->head().full
                  ? ""
                  : fmt::format(" changed and {} deleted since commit {}, as",

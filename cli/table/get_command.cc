@@ -105,7 +105,7 @@ void PrintSeen(const TableRows& table, const Answer& answer) {
                                 RecordFloat(answer.record.data(), row_words::kShow),
                                 RecordFloat(answer.record.data(), row_words::kClick),
                                 TimeText(SeenNanoseconds(answer))));
-  PrintFact("score", fmt::format("{}", ScoreOf(table, answer)));
+  PrintFact("score", fmt::format("{:.6g}", ScoreOf(table, answer)));
   if (const std::string feature = FeatureOf(table, answer); !feature.empty()) {
     PrintFact("feature", feature);
   }

@@ -147,8 +147,8 @@ ExitCode Import(Session& session, const ImportCommand& command) {
       saved ? MakeCommits(session.fs, argument.path, file.flat, state, loaded, options)
             : MakeCommits(session.fs, argument.path, file.flat, state, options);
   const CommitResult result = Outside([&] { return commits->Commit(); });
-  fmt::print("{} rows added and {} replaced in @{}: commit {} of {}\n",
-             WithCommas(importer.added()), WithCommas(importer.replaced()), argument.table,
+  fmt::print("{} added and {} replaced in @{}: commit {} of {}\n",
+             CountText(importer.added(), "row"), WithCommas(importer.replaced()), argument.table,
              result.commit, argument.path);
   return kOk;
 }

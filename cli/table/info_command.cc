@@ -47,9 +47,10 @@ std::string FileText(const RowFile& file) {
   int64_t rows = 0;
   for (int c = 0; c < kRowClasses; ++c) rows += file.num_rows(static_cast<RowClass>(c));
   std::string text =
-      head.full ? fmt::format("all at commit {}: {} records", head.commit, WithCommas(rows))
-                : fmt::format("changes from commit {} to {}: {} records, {} deleted", head.since,
-                              head.commit, WithCommas(rows), WithCommas(file.num_deleted()));
+      head.full
+          ? fmt::format("all at commit {}: {}", head.commit, CountText(rows, "record"))
+          : fmt::format("changes from commit {} to {}: {}, {} deleted", head.since, head.commit,
+                        CountText(rows, "record"), WithCommas(file.num_deleted()));
   return fmt::format("{}, {}", text, BytesText(file.mark().size));
 }
 
@@ -68,10 +69,11 @@ void PrintFeatures(const TableFacts& facts) {
   for (const FeatureInfo& feature : facts.features) width = std::max(width, feature.name.size());
   for (size_t i = 0; i < facts.features.size(); ++i) {
     const FeatureInfo& feature = facts.features[i];
-    PrintFact(i == 0 ? "features" : "",
-              fmt::format("{:<{}}  {}{} occurrences, shows {:.6g}, clicks {:.6g}", feature.name,
-                          width, facts.counted ? WithCommas(feature.rows) + " rows, " : "",
-                          WithCommas(feature.occurrences), feature.shows, feature.clicks));
+    PrintFact(
+        i == 0 ? "features" : "",
+        fmt::format("{:<{}}  {}{}, shows {:.6g}, clicks {:.6g}", feature.name, width,
+                    facts.counted ? CountText(feature.rows, "row") + ", " : "",
+                    CountText(feature.occurrences, "occurrence"), feature.shows, feature.clicks));
   }
 }
 
@@ -94,7 +96,7 @@ void Print(const Session& session, const TableFacts& facts) {
   }
   PrintFact("rows", rows);
   if (const int64_t waiting = facts.rows(RowClass::kWaiting); waiting > 0) {
-    PrintFact("waiting", WithCommas(waiting) + " keys, counted and not admitted yet");
+    PrintFact("waiting", CountText(waiting, "key") + ", counted and not admitted yet");
   }
   if (table.serving()) {
     PrintFact("numbers",
@@ -106,7 +108,7 @@ void Print(const Session& session, const TableFacts& facts) {
   }
   for (const Setting& setting : SettingsOf(config)) PrintFact(setting.name, setting.value);
   if (!table.serving()) {
-    PrintFact("expired", WithCommas(table.policies().expired.load()) + " rows so far");
+    PrintFact("expired", CountText(table.policies().expired.load(), "row") + " so far");
   }
   PrintFeatures(facts);
   PrintFact("bytes", BytesText(facts.bytes()));

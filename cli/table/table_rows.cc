@@ -12,6 +12,36 @@ namespace {
 
 constexpr int64_t kRowsPerSlice = 8192;  // about
 
+// Rows on disk, for WriteIncrement: it asks for one key after another, and is done with a record
+// before it asks for the next.
+class ColdRows final : public RowBacking {
+ public:
+  ColdRows(const DiskStore& store, const RowRules& rules) : store_(store), rules_(rules) {}
+
+  const uint32_t* Find(uint64_t key, RowClass* c) const override {
+    const uint64_t hash = rules_.config().Hash(key);
+    bool found = false;
+    store_.MultiGet({&hash, 1}, [&](size_t, RowClass row_class, const uint32_t* record) {
+      *c = row_class;
+      record_.assign(record, record + rules_.layout().of(row_class).words);
+      found = true;
+    });
+    return found ? record_.data() : nullptr;
+  }
+  void Scan(uint64_t first, uint64_t last,
+            FunctionRef<void(RowClass c, const uint32_t* record)> visit) const override {
+    store_.Scan(first, last, visit);
+  }
+  int64_t num_rows(RowClass) const override { return store_.approximate_rows(); }
+  const TableExtras& extras() const override { return extras_; }
+
+ private:
+  const DiskStore& store_;
+  const RowRules& rules_;
+  const TableExtras extras_;
+  mutable std::vector<uint32_t> record_;
+};
+
 }  // namespace
 
 TableRows::TableRows(SavedTable saved) : saved_(std::move(saved)) {
@@ -143,6 +173,24 @@ std::unique_ptr<RowChain> TableRows::MakeChain(FileSystem& fs, const std::string
   }
   writer.Finish(saved_.newest().extras());
   return std::make_unique<RowChain>(std::vector<RowFileRef>{RowFile::Open(fs, scratch)});
+}
+
+bool TableRows::WriteChangesSince(FileSystem& fs, int64_t since, const std::string& path) const {
+  std::vector<RowFileRef> kept = saved_.files;
+  kept.insert(kept.end(), saved_.kept.begin(), saved_.kept.end());
+  const IncrementPlan plan = PlanIncrement(kept, since);
+  if (!plan.resync && plan.changes.empty()) return false;
+  std::string why;
+  RowFileMark mark;
+  std::optional<ColdRows> cold;
+  if (cold_) cold.emplace(*cold_, rules());
+  if (!WriteIncrement(fs, path, kept, since, &why, &mark, cold ? &*cold : nullptr)) {
+    Fail(
+        "{}: no increment since commit {}: {}. Resync: take an export without --since in place of "
+        "what you have",
+        saved_.where, since, why);
+  }
+  return true;
 }
 
 }  // namespace catamaran::cli

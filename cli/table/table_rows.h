@@ -62,6 +62,9 @@ class TableRows {
   // The table as a chain: its files, or, with rows on disk, a full file written to `scratch`, which
   // is the caller's to remove. REQUIRES: not serving, and not changes by themselves.
   std::unique_ptr<RowChain> MakeChain(FileSystem& fs, const std::string& scratch) const;
+  // What a reader at commit `since` lacks, as one file of changes at `path`; no file, and false, if
+  // nothing has changed. An Error that says so if the reader has to resync.
+  bool WriteChangesSince(FileSystem& fs, int64_t since, const std::string& path) const;
 
  private:
   struct Slice {

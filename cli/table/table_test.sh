@@ -80,7 +80,7 @@ run 0 table info model
 has 'every table is listed' "$out" '@item: u64 -> f32[2], commit 3, step 3, event time 2023-11-14 22:16:40 UTC'
 has 'the other one too' "$out" '@user: u64 -> f32[1]'
 has 'rows' "$out" $'  rows       5\n'
-has 'keys that wait' "$out" '  waiting    1 keys'
+has 'keys that wait' "$out" '  waiting    1 key, '
 has 'the optimizer' "$out" 'adam(lr=0.1)'
 run 0 table info model @user
 [[ $out == *@item* ]] && fail 'only one table was asked for' "$out"
@@ -162,7 +162,7 @@ run 0 table export model @item none.rows --since 3
 has 'nothing new' "$out" 'nothing has changed since commit 3'
 [ -e none.rows ] && fail 'a file without changes was written'
 run 1 table export model @item future.rows --since 9
-has 'a commit that never was' "$err" 'resync'
+has 'a commit that never was' "$err" 'no increment since commit 9: a reader at commit 9 is ahead of the newest commit, 3. Resync'
 
 # ---- verify
 run 0 table verify model
@@ -228,7 +228,7 @@ key,e0,e1
 1,7,8
 X
 run 0 table import model @item new.csv --program shop.ctm
-is 'added and replaced' "$out" '1 rows added and 1 replaced in @item: commit 4 of model'
+is 'added and replaced' "$out" '1 row added and 1 replaced in @item: commit 4 of model'
 run 0 table get model @item 100 1
 has 'a new row' "$out" $'100:\n  embedding  1.5 -2\n  slot m     0 0\n  slot v     0 0\n  updates    0\n  seen       shows 0, clicks 0, last at 2023-11-14 22:16:40 UTC'
 has 'a replaced one keeps what was seen of it' "$out" $'1:\n  embedding  7 8\n  slot m     0 0\n  slot v     0 0\n  updates    0\n  seen       shows 4, clicks 4'
@@ -250,7 +250,7 @@ run 0 table export fresh2 @item again.npy
 cmp -s all.npy again.npy && cmp -s all.keys.npy again.keys.npy || fail 'the same as .npy'
 printf '5,1,2\r\n6,3,4' >plain.csv
 run 0 table import fresh @item plain.csv --program shop.ctm
-has 'without names' "$out" '1 rows added and 1 replaced'
+has 'without names' "$out" '1 row added and 1 replaced'
 
 # Mistakes name the line, and nothing is half done.
 run 0 table info model @item --json
@@ -284,5 +284,65 @@ run 2 table import model @item new.csv
 run 0 table info model @item --json
 is 'nothing has changed' "$out" "$before"
 run 0 table verify model
+
+# ---- features, and rows that grow
+cat >pair.ctm <<'X'
+program pair
+table @t : u64 -> f32[2] = 0.5 {
+  optimizer = sgd(lr=0.1)
+  features  = [user, item]
+  score     = weights(show=1, click=1)
+  grow_at   = 3
+}
+fn loss(user: u64[B], item: u64[B], y: f32[B]) -> (loss: f32[]) {
+  observe(@t, user, show=1, click=y, feature=user)
+  observe(@t, item, show=1, click=y, feature=item)
+  both = lookup(@t, user, feature=user) + lookup(@t, item, feature=item)
+  return mean(square(sum(both, axes=[1]) - y))
+}
+train = sgd(grad(loss), lr=0.1)
+X
+ids user.npy 1 2
+ids item.npy 1 1
+ones y.npy 2
+for time in 1700000000 1700000100; do
+  run 0 run pair.ctm train --feed user=user.npy --feed item=item.npy --feed y=y.npy --state pair \
+    --time "$time"
+done
+run 0 table info pair
+has 'rows that have not grown' "$out" '  rows       3, 2 of them one column wide'
+has 'features without counting' "$out" '  features   user  4 occurrences, shows 4, clicks 4'
+run 0 table info pair --count
+has 'rows of a feature' "$out" '  features   user  2 rows, 4 occurrences, shows 4, clicks 4'
+has 'and of the other' "$out" '             item  1 row, 4 occurrences, shows 4, clicks 4'
+run 0 table get pair @t 1 --feature item
+has 'an id of a feature has another key' "$out" '1 (key '
+has 'its feature' "$out" '  feature    item'
+[[ $out == *'one column'* ]] && fail 'item 1 has grown' "$out"
+run 0 table get pair @t 1 --feature user
+has 'the same id of the other feature' "$out" ' one column wide so far'
+run 0 table get pair @t 1
+has 'and of none' "$out" '1: no row'
+run 1 table get pair @t 1 --feature itme
+has 'a misspelt feature' "$err" 'pair: @t: there is no feature itme; did you mean item?'
+run 0 table export pair @t user.csv --feature user
+is 'ids of one feature' "$(tail -n +2 user.csv | cut -d, -f1 | sort | tr '\n' ' ')" '1 2 '
+is 'columns that a row does not have are empty' "$(tail -n +2 user.csv | cut -d, -f3 | tr -d '\n')" ''
+run 0 table export pair @t user2.npy --feature user
+is 'in .npy they are zeros' "$out" '2 rows of commit 2 in user2.npy, keys in user2.keys.npy'
+run 0 table export pair @t pair.csv --metadata
+run 0 table import pair2 @t pair.csv --program pair.ctm
+run 0 table export pair2 @t pair2.csv --metadata
+cmp -s <(sort pair.csv) <(sort pair2.csv) || fail 'features and narrow rows come back' \
+  "$(diff <(sort pair.csv) <(sort pair2.csv))"
+printf '7,0.25,\n' >seven.csv
+run 0 table import pair @t seven.csv --feature item --program pair.ctm
+run 0 table get pair @t 7 --feature item
+has 'an imported row of a feature' "$out" $' one column wide so far\n  embedding  0.25\n'
+has 'knows it' "$out" '  feature    item'
+run 0 table export pair @t pair.rows --store int8
+run 0 table verify pair.rows
+run 0 table verify pair
+is 'no scratch files stay' "$(find . -name '*.tmp')" ''
 
 report table

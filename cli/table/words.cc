@@ -67,6 +67,10 @@ std::string WithCommas(int64_t n) {
   return digits;
 }
 
+std::string CountText(int64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", WithCommas(n), what, n == 1 ? "" : "s");
+}
+
 std::string BytesText(uint64_t n) {
   if (n < 1000) return fmt::format("{} bytes", n);
   double value = static_cast<double>(n);

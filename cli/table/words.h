@@ -15,8 +15,9 @@ namespace catamaran::cli {
 
 using Json = nlohmann::ordered_json;
 
-std::string WithCommas(int64_t n);              // "12,345,678"
-std::string BytesText(uint64_t n);              // "1.18 MB"
+std::string WithCommas(int64_t n);                        // "12,345,678"
+std::string CountText(int64_t n, std::string_view what);  // "1 row", "12,345 rows"
+std::string BytesText(uint64_t n);                        // "1.18 MB"
 std::string TimeText(int64_t nanoseconds);      // "2026-11-15 13:52:04 UTC"; "never" for 0
 std::string DurationText(int64_t nanoseconds);  // "30 days"
 std::string NumbersText(std::span<const float> numbers);  // "0.25 -1 3e-05"
