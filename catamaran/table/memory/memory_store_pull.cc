@@ -11,7 +11,26 @@
 namespace catamaran {
 namespace {
 
+// Large Pulls go in parts, so that memory which is given back waits for one of them only.
+constexpr size_t kPart = 8192;
+
 enum class Outcome : uint8_t { kRow, kWaiting, kOther, kAgain };
+
+// Copies the embedding of a row whose tag word was `tag`; false if it has changed since.
+template <bool kPlainFloats>
+inline bool CopyEmbedding(const RowCodec& codec, const RowLayout::Class& words, const uint32_t* row,
+                          uint32_t tag, float* out) {
+  if constexpr (kPlainFloats) {
+    LoadWords(row + words.embedding, reinterpret_cast<uint32_t*>(out), words.columns);
+    return RowIsUnchanged(row, tag);
+  } else {
+    std::array<uint32_t, kMaxTableWidth> copy;
+    LoadWords(row + words.embedding, copy.data(), words.embedding_words);
+    if (!RowIsUnchanged(row, tag)) return false;
+    codec.Decode(copy.data(), words.columns, out);
+    return true;
+  }
+}
 
 // Copies the embedding of a row, if it is the row of `key`.
 template <bool kPlainFloats>
@@ -26,15 +45,7 @@ Outcome ReadEmbedding(const RowLayout& layout, const RowCodec& codec, RowHandle 
     return ours ? Outcome::kWaiting : Outcome::kOther;
   }
   const RowLayout::Class& words = layout.of(c);
-  if constexpr (kPlainFloats) {
-    LoadWords(row + words.embedding, reinterpret_cast<uint32_t*>(out), words.columns);
-    if (!RowIsUnchanged(row, tag)) return Outcome::kAgain;
-  } else {
-    std::array<uint32_t, kMaxTableWidth> copy;
-    LoadWords(row + words.embedding, copy.data(), words.embedding_words);
-    if (!RowIsUnchanged(row, tag)) return Outcome::kAgain;
-    codec.Decode(copy.data(), words.columns, out);
-  }
+  if (!CopyEmbedding<kPlainFloats>(codec, words, row, tag, out)) return Outcome::kAgain;
   std::fill(out + words.columns, out + width, 0.0f);
   return Outcome::kRow;
 }
@@ -55,110 +66,102 @@ Outcome Look(const Shard& shard, const RowLayout& layout, const RowCodec& codec,
   }
 }
 
+// Asks for all lines that hold words [first, last] of a row, but the end of long ones. How many
+// requests that makes does not depend on where in a line the row begins, so the processor never
+// guesses it wrong; a line that is asked for twice costs nothing.
+inline void AskForWords(const uint32_t* row, int first, int last) {
+  constexpr int kLine = 16;
+  constexpr int kMost = 8 * kLine;  // from there on the processor sees the pattern itself
+  last = std::min(last, first + kMost);
+  for (int word = first; word < last; word += kLine) PrefetchLineOf(row + word);
+  PrefetchLineOf(row + last);
+}
+
 }  // namespace
 
 template <bool kPlainFloats>
 void MemoryStore::PullSome(std::span<const uint64_t> keys, float* out, size_t first,
                            Missing missing) const {
-  // Keys go through the stages in blocks. One stage for all of a block, in a short loop, and not
-  // all stages for one key: then the processor sees many misses ahead, of the address translation
-  // too, which costs more than the memory. Larger blocks ask for more than it can remember.
-  constexpr size_t kBlock = 16;
-  struct Block {
-    size_t first = 0, size = 0;
-    std::array<uint64_t, kBlock> hash;
-    std::array<const Shard*, kBlock> shard;
-    std::array<SegmentRef, kBlock> segment;
-    std::array<const IndexLine*, kBlock> line;
-    std::array<const uint32_t*, kBlock> row;  // what the index says: probably, not surely, the one
-    std::array<RowHandle, kBlock> handle;     // kNoRow: none seen
-  };
-  std::array<Block, 3> blocks;
-
   const auto width = static_cast<size_t>(config_.width);
-  const RowLayout::Class& full = layout_.of(RowClass::kFull);
-  const int row_end = full.embedding + full.embedding_words;
+  const RowLayout::Class full = layout_.of(RowClass::kFull);
+  const int last_word = full.embedding + full.embedding_words - 1;
+  const uint64_t seed = Mix64(config_.seed);
+  const auto hash_of = [&](size_t i) { return Mix64(keys[i] ^ seed); };
   const Epochs::Guard guard(epochs_);
-
-  const auto ask_for_lines = [&](Block& b) {
-    for (size_t i = 0; i < b.size; ++i) {
-      const uint64_t hash = config_.Hash(keys[b.first + i]);
-      b.hash[i] = hash;
-      b.shard[i] = &shard_for(hash);
-      const ShardIndex& index = b.shard[i]->index();
-      b.segment[i] = index.Segment(hash);
-      b.line[i] = b.segment[i].lines() + index.Home(hash, b.segment[i]);
-    }
-    for (size_t i = 0; i < b.size; ++i) PrefetchLineOf(b.line[i]);
-  };
-
-  const auto choose_row = [&](Block& b, size_t i, EntryMask match) {
-    b.handle[i] = b.line[i]->Handle(__builtin_ctz(match));
-    b.row[i] = b.shard[i]->row(b.handle[i]);
-  };
-
-  const auto ask_for_rows = [&](Block& b) {
-    std::array<uint8_t, kBlock> not_at_home;
-    size_t away = 0;
-    for (size_t i = 0; i < b.size; ++i) {
-      const EntryMask match = b.line[i]->Match(IndexLine::TagOf(b.hash[i]));
-      if (match != 0) {
-        choose_row(b, i, match);
-        continue;
-      }
-      b.handle[i] = kNoRow;
-      b.row[i] = b.line[i]->handles;  // something that is there to be asked for
-      if (IndexLine::Reach(b.line[i]->State()) > 0) {
-        b.line[i] = b.segment[i].After(b.line[i]);
-        PrefetchLineOf(b.line[i]);
-        not_at_home[away++] = static_cast<uint8_t>(i);
-      }
-    }
-    for (size_t i = 0; i < b.size; ++i) PrefetchLineOf(b.row[i] + row_words::kTag);
-    for (size_t k = 0; k < away; ++k) {
-      const size_t i = not_at_home[k];
-      const EntryMask match = b.line[i]->Match(IndexLine::TagOf(b.hash[i]));
-      if (match != 0) choose_row(b, i, match);
-    }
-    for (size_t i = 0; i < b.size; ++i) {
-      ShardRows::PrefetchRest(b.row[i] + row_words::kTag, b.row[i] + row_end);
-    }
-  };
-
-  const auto copy_rows = [&](Block& b) {
-    for (size_t i = 0; i < b.size; ++i) {
-      const size_t number = b.first + i;
-      float* const to = out + number * width;
-      if (b.handle[i] && ReadEmbedding<kPlainFloats>(layout_, codec_, b.handle[i], b.row[i],
-                                                     keys[number], to, width) == Outcome::kRow) {
-        continue;
-      }
-      const Outcome outcome =
-          Look<kPlainFloats>(*b.shard[i], layout_, codec_, b.hash[i], keys[number], to, width);
-      if (outcome != Outcome::kRow) {
-        missing(first + number, b.hash[i], outcome == Outcome::kWaiting);
-      }
-    }
-  };
-
   const size_t n = keys.size();
-  const size_t num_blocks = (n + kBlock - 1) / kBlock;
-  for (size_t k = 0; k < num_blocks + 2; ++k) {
-    Block& begun = blocks[k % 3];
-    if (k < num_blocks) {
-      begun.first = k * kBlock;
-      begun.size = std::min(kBlock, n - begun.first);
-      ask_for_lines(begun);
+
+  // A key on its way: its line has been asked for; then the row that the first entry with its tag
+  // points to, if that is a row of the full width; then that is copied, if it is the key's.
+  struct Flight {
+    uint64_t hash;
+    const Shard* shard;
+    const IndexLine* line;
+    const uint32_t* row;  // null: none at first sight
+  };
+  constexpr size_t kAhead = 16;  // keys between one stage and the next
+  std::array<Flight, 4 * kAhead> flights;
+  // One key in thirty is not found at first sight: it lies in another line than its home, or
+  // another key of that line has its tag. They come last, so that nobody waits for their misses.
+  std::array<uint16_t, kPart> late;
+  size_t num_late = 0;
+  for (size_t i = 0; i < n + 2 * kAhead; ++i) {
+    if (i < n) {
+      Flight& flight = flights[i % flights.size()];
+      flight.hash = hash_of(i);
+      flight.shard = &shard_for(flight.hash);
+      flight.line = flight.shard->index().HomeLine(flight.hash);
+      PrefetchLineOf(flight.line);
     }
-    if (k >= 1 && k <= num_blocks) ask_for_rows(blocks[(k - 1) % 3]);
-    if (k >= 2) copy_rows(blocks[(k - 2) % 3]);
+    if (const size_t j = i - kAhead; j < n) {
+      Flight& flight = flights[j % flights.size()];
+      flight.row = nullptr;
+      if (const EntryMask match = flight.line->Match(IndexLine::TagOf(flight.hash)); match != 0) {
+        const RowHandle handle = flight.line->Handle(__builtin_ctz(match));
+        if (handle.row_class() == RowClass::kFull) {
+          flight.row = flight.shard->row(handle);
+          AskForWords(flight.row, row_words::kTag, last_word);
+        }
+      }
+    }
+    if (const size_t k = i - 2 * kAhead; k < n) {
+      if (const uint32_t* row = flights[k % flights.size()].row; row != nullptr) {
+        const uint32_t tag = LoadWordAcquire(row + row_words::kTag);
+        if (TagIsReadable(tag) && LoadRowKey(row) == keys[k] &&
+            CopyEmbedding<kPlainFloats>(codec_, full, row, tag, out + k * width)) {
+          continue;
+        }
+      }
+      late[num_late++] = static_cast<uint16_t>(k);
+    }
+  }
+
+  // The same for those, the whole way: the lines after the home, all rows with the tag, the look.
+  constexpr size_t kLateAhead = 8;
+  for (size_t i = 0; i < num_late + 2 * kLateAhead; ++i) {
+    if (i < num_late) {
+      const uint64_t hash = hash_of(late[i]);
+      shard_for(hash).index().PrefetchOverflow(hash);
+    }
+    if (const size_t j = i - kLateAhead; j < num_late) {
+      const uint64_t hash = hash_of(late[j]);
+      const Shard& shard = shard_for(hash);
+      shard.index().Search(hash, [&](RowHandle handle) {
+        AskForWords(shard.row(handle), row_words::kTag,
+                    handle.row_class() == RowClass::kFull ? last_word : row_words::kKey);
+        return false;
+      });
+    }
+    if (const size_t k = i - 2 * kLateAhead; k < num_late) {
+      const uint64_t hash = hash_of(late[k]);
+      const Outcome outcome = Look<kPlainFloats>(shard_for(hash), layout_, codec_, hash,
+                                                 keys[late[k]], out + late[k] * width, width);
+      if (outcome != Outcome::kRow) missing(first + late[k], hash, outcome == Outcome::kWaiting);
+    }
   }
 }
 
 void MemoryStore::Pull(std::span<const uint64_t> keys, std::span<float> out,
                        Missing missing) const {
-  // In parts, so that memory which is given back waits for one of them only.
-  constexpr size_t kPart = 8192;
   for (size_t first = 0; first < keys.size(); first += kPart) {
     const auto part = keys.subspan(first, std::min(kPart, keys.size() - first));
     float* const to = out.data() + first * static_cast<size_t>(config_.width);

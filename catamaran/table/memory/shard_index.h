@@ -16,6 +16,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -83,6 +84,17 @@ class ShardIndex {
     return segment.lines() + Home(hash, segment);
   }
   void PrefetchLine(uint64_t hash) const { PrefetchLineOf(HomeLine(hash)); }
+
+  // Asks for the lines that entries of this home lie in besides, but for the farthest.
+  void PrefetchOverflow(uint64_t hash) const {
+    const SegmentRef segment = Segment(hash);
+    const IndexLine* line = segment.lines() + Home(hash, segment);
+    constexpr uint32_t kMost = 2;
+    for (uint32_t reach = std::min(IndexLine::Reach(line->State()), kMost); reach > 0; --reach) {
+      line = segment.After(line);
+      PrefetchLineOf(line);
+    }
+  }
 
   // Calls `found(handle)` for every entry that might be of `hash`, until it says true. False if it
   // never did, and there was at some moment during the call no entry for which it would have.
