@@ -33,7 +33,7 @@ def table(bench, result):
             goals.append(f"{figures['limit']:.2f} of {case.limit_goal:g} of the limit")
         cells.append("; ".join(goals))
         rows.append(cells)
-        rows += [figure_row(case, figure, judged, len(cells))
+        rows += [figure_row(bench, case, figure, judged, figures["sides"])
                  for figure, judged in zip(case.figures, figures["figures"])]
     for name, derived in result["derived"].items():
         width = len(rows[0])
@@ -46,15 +46,23 @@ def table(bench, result):
     return rows
 
 
-def figure_row(case, figure, judged, width):
+def figure_row(bench, case, figure, judged, sides):
+    """A row for something else than the time: of every side that measured it."""
     scale = SCALE.get(figure.unit, 1.0)
+    cells = [f"{case.name}, {figure.what}"]
+    for side in bench.sides:
+        if side.role == model.LIMIT:
+            continue
+        value = sides.get(side.name, {"parts": {}})["parts"].get(figure.part)
+        cells.append("-" if value is None else f"{number(value * scale)} {figure.unit}".rstrip())
+    if bench.limit:
+        cells.append("-")
     goal = ""
     if judged["goal"] is not None:
         side = "at most" if figure.at_most is not None else "at least"
         goal = f"{side} {number(judged['goal'] * scale)} {figure.unit}".rstrip()
-    value = f"{number(judged['value'] * scale)} {figure.unit}".rstrip()
-    ratio = "-" if judged["ratio"] is None else f"{judged['ratio']:.2f}"
-    return [f"{case.name}, {figure.what}", value] + ["-"] * (width - 4) + [ratio, goal]
+    cells.append("-" if judged["ratio"] is None else f"{judged['ratio']:.2f}")
+    return cells + [goal]
 
 
 def heading(bench, threads):
