@@ -1,7 +1,13 @@
 // base/background.h
 //
-// Work that must not take time from anybody: a thread that runs only where a core has nothing else
-// to do.
+// Work that must not take time from those who answer requests: it runs where a core has nothing
+// else to do and, so that it comes to an end on a machine that is never idle, for a short slice now
+// and then where there is none.
+//
+// A thread at idle priority alone would not do: on a busy machine it stands still for minutes, and
+// everybody with it who waits for something that it holds. So the work runs on an ordinary thread
+// that stops after each slice and goes on when a second thread, at idle priority (SCHED_IDLE),
+// has got to run, or when it has waited long enough.
 
 #pragma once
 
@@ -10,11 +16,17 @@
 
 namespace catamaran {
 
-// Starts `work` on a thread of its own at idle priority (SCHED_IDLE). Where the system refuses
-// that, it runs as any other thread. `work` must not throw.
-std::thread StartIdle(std::function<void()> work);
+// How long background work runs between two calls of Breathe that wait, and how long those wait at
+// most: where no core is idle it gets about a seventh of one.
+inline constexpr int64_t kBackgroundSliceNs = 400'000;
+inline constexpr int64_t kBackgroundWaitNs = 2'400'000;
 
-// Runs `work` on such a thread and waits for it. What it throws is thrown here.
-void RunIdle(const std::function<void()>& work);
+// Starts `work` in the background. It must not throw.
+std::thread StartBackground(std::function<void()> work);
+
+// To be called now and then by everything that may run in the background, at least every few
+// microseconds' worth of work, holding nothing that others wait for. When this thread's slice is
+// over it waits until the next one; on other threads it does nothing.
+void Breathe();
 
 }  // namespace catamaran

@@ -2,26 +2,39 @@
 
 #include <gtest/gtest.h>
 
-#ifdef __linux__
-#include <sched.h>
-#endif
+#include <atomic>
 
-#include "catamaran/base/error.h"
+#include "catamaran/base/clock.h"
 
 namespace catamaran {
 namespace {
 
-#ifdef __linux__
-TEST(Background, WorkRunsAtIdlePriorityAndLeavesTheCallerAlone) {
-  int policy = -1;
-  RunIdle([&] { policy = sched_getscheduler(0); });
-  EXPECT_EQ(policy, SCHED_IDLE);
-  EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+TEST(Background, WorkOfManySlicesComesToItsEndThoughNoCoreIsIdle) {
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> busy;
+  for (unsigned i = 0; i < std::thread::hardware_concurrency() + 1; ++i) {
+    busy.emplace_back([&] {
+      while (!stop) {
+      }
+    });
+  }
+  int slices = 0;
+  StartBackground([&] {
+    for (; slices < 20; ++slices) {
+      const int64_t end = SteadyClock().Now() + kBackgroundSliceNs;
+      while (SteadyClock().Now() < end) {
+      }
+      Breathe();
+    }
+  }).join();
+  stop = true;
+  for (std::thread& thread : busy) thread.join();
+  EXPECT_EQ(slices, 20);
 }
-#endif
 
-TEST(Background, WhatWorkThrowsReachesTheCaller) {
-  EXPECT_THROW(RunIdle([] { Fail("no"); }), Error);
+TEST(Background, ElsewhereBreathingIsNothing) {
+  const int64_t begin = SteadyClock().Now();
+  while (SteadyClock().Now() < begin + 2 * kBackgroundSliceNs) Breathe();
 }
 
 }  // namespace

@@ -118,10 +118,8 @@ uint64_t CommitCoordinator::StartCommit(const Positions& positions) {
   Cut(*running);
   started_ = std::move(running);
   in_progress_.store(true, std::memory_order_release);
-  // A thread of its own waits for the writing and ends the commit: the one that writes, at idle
-  // priority, could be kept from running while it had the State's turn.
-  started_->thread = std::thread([this] {
-    RunIdle([this] { Write(*started_); });
+  started_->thread = StartBackground([this] {
+    Write(*started_);
     EndAll(started_->manifest.commit, started_->error == nullptr);
     in_progress_.store(false, std::memory_order_release);
   });
@@ -227,7 +225,7 @@ void CommitCoordinator::StartCompaction() {
   if (compacting_.load(std::memory_order_acquire)) return;
   StopCompaction();
   compacting_.store(true, std::memory_order_release);
-  compactor_ = StartIdle([this] {
+  compactor_ = StartBackground([this] {
     for (const auto& participant : participants_) {
       if (stop_compacting_.load(std::memory_order_relaxed)) break;
       try {

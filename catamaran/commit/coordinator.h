@@ -79,7 +79,7 @@ class CommitCoordinator {
   // Returns when the commit is durable; writes on the caller's thread.
   CommitResult Commit(const Positions& positions = {});
 
-  // Cuts on the caller's thread and returns; the rest happens in the background, at idle priority.
+  // Cuts on the caller's thread and returns; the rest happens in the background (background.h).
   // Returns the commit's number. REQUIRES: Wait was called for the one before.
   uint64_t StartCommit(const Positions& positions = {});
   // Waits for the commit that was started and says how it went: throws as Commit does.

@@ -9,6 +9,7 @@
 #include "catamaran/base/error.h"
 #include "catamaran/commit/commit_directory.h"
 #include "catamaran/commit/commit_manifest.h"
+#include "catamaran/commit/stoppable_files.h"
 
 namespace catamaran {
 namespace {
@@ -85,7 +86,9 @@ CommitPart DenseParticipant::Prepare(uint64_t commit, uint64_t /*oldest_reader*/
   const std::string path = JoinPath(directory_, name);
   SafetensorsMetadata metadata = metadata_;
   metadata["step"] = std::to_string(step_);
-  CheckedFile file(fs_.OpenWrite(path));
+  const std::atomic<bool> never = false;
+  StoppableFiles files(fs_, never);  // the background breathes
+  CheckedFile file(files.OpenWrite(path));
   AppendSafetensors(file, path, values_, metadata);
   file.Sync();
   file.Close();

@@ -1,8 +1,8 @@
 // commit/row_mover.h
 //
 // Moves the rows of a State that was loaded with `rows_later` from its mapped files into memory,
-// behind the back of training and inference: in short slices between two steps, and only where a
-// core has nothing better to do.
+// behind the back of training and inference: in short slices between two steps, in the background
+// (base/background.h).
 //
 // Thread safety: one thread makes and destroys it.
 

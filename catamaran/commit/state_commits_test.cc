@@ -235,7 +235,7 @@ TEST(StateCommits, TrainingAndInferenceGoOnDuringCommits) {
       state->TakeTurn();
       std::vector<uint64_t> keys;
       for (uint64_t k = 0; k < 50; ++k) keys.push_back(static_cast<uint64_t>(i) + k * 13);
-      test::Push(*state, "feat", i, i * kNanosecondsPerSecond, keys);
+      test::PushWithTurn(*state, "feat", i, i * kNanosecondsPerSecond, keys);
       *state->head(0).As<float>() = static_cast<float>(i);
       state->MarkChanged(0);
       state->FinishStep(i * kNanosecondsPerSecond);
@@ -257,14 +257,14 @@ TEST(StateCommits, TrainingAndInferenceGoOnDuringCommits) {
     });
   }
   int64_t at = 0;
-  for (int c = 0; c < 12; ++c) {
+  for (int c = 0; c < 5; ++c) {
     commits->StartCommit();
     const CommitResult result = commits->Wait();
     for (; at < result.step; ++at) {
       const int64_t i = at + 1;
       std::vector<uint64_t> keys;
       for (uint64_t k = 0; k < 50; ++k) keys.push_back(static_cast<uint64_t>(i) + k * 13);
-      test::Push(*twin, "feat", i, i * kNanosecondsPerSecond, keys);
+      test::PushWithTurn(*twin, "feat", i, i * kNanosecondsPerSecond, keys);
       *twin->head(0).As<float>() = static_cast<float>(i);
       twin->SetStep(i, i * kNanosecondsPerSecond);
     }

@@ -63,9 +63,10 @@ inline TestProgram Ctr() {
   return program;
 }
 
-// One step of table @path: gradients for `keys`, no observations.
-inline void Push(State& state, const std::string& path, int64_t step, int64_t event_time,
-                 const std::vector<uint64_t>& keys) {
+// One step of table @path: gradients for `keys`, no observations. REQUIRES: the caller has the
+// State's turn, or nobody else uses it.
+inline void PushWithTurn(State& state, const std::string& path, int64_t step, int64_t event_time,
+                         const std::vector<uint64_t>& keys) {
   DurableTable& table = state.table(path);
   const auto width = static_cast<size_t>(table.width());
   std::vector<float> gradients(keys.size() * width);
@@ -79,6 +80,13 @@ inline void Push(State& state, const std::string& path, int64_t step, int64_t ev
                            .gradients = gradients.data()});
   const TablePush push{&rows};
   table.Apply({step, event_time, {}, {&push, 1}});
+}
+
+inline void Push(State& state, const std::string& path, int64_t step, int64_t event_time,
+                 const std::vector<uint64_t>& keys) {
+  state.TakeTurn();
+  PushWithTurn(state, path, step, event_time, keys);
+  state.GiveTurn();
 }
 
 // One step of Ctr() that changes everything, differently for each `i`.

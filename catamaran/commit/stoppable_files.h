@@ -1,16 +1,19 @@
 // commit/stoppable_files.h
 //
-// A FileSystem that passes everything on to another one until it is told to stop: then writing
-// fails. It ends long work on files from outside, without that work knowing of it.
+// A FileSystem that passes everything on to another one, a piece at a time, until it is told to
+// stop: then writing fails. It makes long work on files bearable from outside, without that work
+// knowing of it: background work breathes between the pieces, and can be ended.
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/base/file.h"
 
@@ -49,8 +52,14 @@ class StoppableFiles final : public FileSystem {
     File(std::unique_ptr<WritableFile> file, std::string path, const std::atomic<bool>& stop)
         : file_(std::move(file)), path_(std::move(path)), stop_(stop) {}
     void Append(std::span<const std::byte> bytes) override {
-      if (stop_.load(std::memory_order_relaxed)) Fail("writing {} was stopped", path_);
-      file_->Append(bytes);
+      constexpr size_t kPiece = size_t{64} << 10;
+      do {
+        Breathe();
+        if (stop_.load(std::memory_order_relaxed)) Fail("writing {} was stopped", path_);
+        const size_t count = std::min(bytes.size(), kPiece);
+        file_->Append(bytes.first(count));
+        bytes = bytes.subspan(count);
+      } while (!bytes.empty());
     }
     void Sync() override { file_->Sync(); }
     void Close() override { file_->Close(); }
