@@ -187,6 +187,7 @@ bool MemoryTableWriter::MoveIn(int64_t max_rows) {
     const uint64_t unit = attached_.NextUnit();
     if (unit == AttachedRows::kUnits) break;
     rows += MoveUnit(unit);
+    for (int64_t s = 0; s < store_.num_shards(); ++s) store_.shard(s).Reclaim();
   }
   if (attached_.NextUnit() < AttachedRows::kUnits) return true;
   attached_.Detach(store_.epochs());
@@ -259,6 +260,8 @@ void MemoryTableWriter::Put(RowClass c, const uint32_t* record) {
   RowHandle handle = shard.Find(hash, key);
   if (!handle) handle = BringFromBeneath(hash, key);
   CountRow(c, record, 1);
+  // Nothing else calls it while an import goes on, and without it pages stay small.
+  shard.Reclaim();
   if (!handle) {
     shard.Insert(hash, c, record);
     return;
