@@ -56,7 +56,9 @@ std::unique_ptr<State> OpenState(Session& session, const RunCommand& command, co
                          fmt::format("{}: no state was saved here, and {} does not make one",
                                      command.state, command.function));
     }
-    return State::Create(flat, command.seed.value_or(kDefaultSeed));
+    StateOptions options;
+    if (!command.state.empty()) options.tables.scratch = ScratchOf(command.state);
+    return State::Create(flat, command.seed.value_or(kDefaultSeed), options);
   }
   LoadedState loaded = LoadState(session.fs, command.state, flat, MatchOptionsOf(command));
   if (command.seed && *command.seed != loaded.state->seed()) {

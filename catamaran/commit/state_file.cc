@@ -18,6 +18,7 @@ namespace catamaran {
 namespace {
 
 constexpr std::string_view kLockName = "LOCK";
+constexpr std::string_view kScratchName = "scratch";
 
 void AddParticipants(CommitCoordinator& commits, FileSystem& fs, const Program& flat, State& state,
                      const std::map<std::string, CommitPart>& tables) {
@@ -83,6 +84,8 @@ std::unique_ptr<FileLock> LockState(FileSystem& fs, const std::string& directory
   return fs.Lock(JoinPath(directory, kLockName));
 }
 
+std::string ScratchOf(const std::string& directory) { return JoinPath(directory, kScratchName); }
+
 bool HasState(const FileSystem& fs, const std::string& directory) {
   return !FindCommits(fs, directory).commits.empty();
 }
@@ -126,6 +129,7 @@ LoadedState LoadState(const FileSystem& fs, const std::string& directory, const 
   loaded.match =
       MatchState(commit.summary.declarations, DeclarationsOf(flat), options.match, directory);
   StateOptions state_options = options.state;
+  if (state_options.tables.scratch.empty()) state_options.tables.scratch = ScratchOf(directory);
   for (const StateMatch::Pair& pair : loaded.match.loaded) {
     state_options.table_seeds[pair.now] = SeedOf(commit, pair.saved);
   }

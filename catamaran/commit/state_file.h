@@ -41,9 +41,13 @@ bool HasState(const FileSystem& fs, const std::string& directory);
 // nobody else saves there.
 void SaveState(FileSystem& fs, const std::string& directory, const Program& flat, State& state);
 
+// Where a State of that directory keeps rows of tables that declare `home = disk(…)` while it
+// lives (TableOptions::scratch): beneath the directory, so that commits share files with it.
+std::string ScratchOf(const std::string& directory);
+
 struct LoadOptions {
   MatchOptions match;
-  StateOptions state;
+  StateOptions state;  // tables.scratch is ScratchOf the directory unless it is given
   // By default every byte is verified and all rows are in memory when LoadState returns. Otherwise
   // rows stay in mapped files, every key resolves at once, blocks are verified when they are first
   // touched, and rows move into memory as they are written, and by RowMover (row_mover.h).

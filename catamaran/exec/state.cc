@@ -5,6 +5,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
+#include "catamaran/base/scratch_directory.h"
 #include "catamaran/base/suggest.h"
 #include "catamaran/exec/initializer.h"
 #include "catamaran/exec/table_settings.h"
@@ -36,6 +37,8 @@ State::State(uint64_t seed, const StateOptions& options)
       clock_(options.clock),
       versions_(options.max_versions) {}
 
+State::~State() = default;
+
 std::unique_ptr<State> State::Create(const Program& flat, uint64_t seed,
                                      const StateOptions& options) {
   if (options.max_versions < 2) {
@@ -58,11 +61,15 @@ std::unique_ptr<State> State::Create(const Program& flat, uint64_t seed,
         entry.shape = entry.head.shape();
         break;
       case StateKind::kTable: {
-        TableConfig config = TableConfigOf(*decl, seed, flat.sources());
+        TableDeclaration declared = TableDeclarationOf(*decl, seed, flat.sources());
         const auto kept = options.table_seeds.find(decl->name);
-        if (kept != options.table_seeds.end()) config.seed = kept->second;
-        entry.shape = Shape{config.width};
-        entry.table = MakeTable(config, decl->name, options.tables);
+        if (kept != options.table_seeds.end()) declared.config.seed = kept->second;
+        entry.shape = Shape{declared.config.width};
+        try {
+          entry.table = MakeTable(declared, decl->name, options.tables, state->scratch_);
+        } catch (const Error& error) {
+          Fail("{}: table @{}: {}", flat.sources().ToString(decl->at), decl->name, error.what());
+        }
         break;
       }
       case StateKind::kChannel:

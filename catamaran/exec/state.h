@@ -64,6 +64,7 @@ class State {
   // setting makes no sense.
   static std::unique_ptr<State> Create(const Program& flat, uint64_t seed,
                                        const StateOptions& options = {});
+  ~State();
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -173,6 +174,7 @@ class State {
   std::atomic<int64_t> step_ = 0;
   std::atomic<int64_t> event_time_ = 0;
   std::atomic<bool> has_saver_ = false;
+  std::unique_ptr<ScratchDirectory> scratch_;  // of tables with rows on disk
   std::vector<Entry> entries_;
   std::map<std::string, size_t, std::less<>> by_name_;
 

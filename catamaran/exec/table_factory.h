@@ -10,19 +10,26 @@
 #include <string>
 #include <string_view>
 
+#include "catamaran/exec/table_settings.h"
 #include "catamaran/table/durable_table.h"
 
 namespace catamaran {
 
+class ScratchDirectory;
+
 struct TableOptions {
-  enum class Home : uint8_t {
-    kMemory,     // table/memory/
-    kReference,  // the plain table, for comparison
-  } home = Home::kMemory;
+  // Every table is the plain one, for comparison, whatever it declares.
+  bool reference = false;
   int shards = 8;  // of each table; a power of two
+  // Where rows of tables that declare `home = disk(…)` lie while the State lives, best on the file
+  // system of its commits. Empty: where the system keeps temporary files.
+  std::string scratch;
 };
 
-std::unique_ptr<DurableTable> MakeTable(const TableConfig& config, std::string_view path,
-                                        const TableOptions& options);
+// `scratch` is made when the first table wants it, and outlives the tables. An Error if the home
+// cannot be had.
+std::unique_ptr<DurableTable> MakeTable(const TableDeclaration& declared, std::string_view path,
+                                        const TableOptions& options,
+                                        std::unique_ptr<ScratchDirectory>& scratch);
 
 }  // namespace catamaran

@@ -124,7 +124,9 @@ ExitCode Import(Session& session, const ImportCommand& command) {
     loaded = LoadState(session.fs, argument.path, file.flat, options);
     for (const std::string& warning : loaded.warnings) fmt::print(stderr, "note: {}\n", warning);
   } else {
-    loaded.state = State::Create(file.flat, command.seed);
+    StateOptions options;
+    options.tables.scratch = ScratchOf(argument.path);
+    loaded.state = State::Create(file.flat, command.seed, options);
   }
   State& state = *loaded.state;
   DurableTable& table = FindTable(state, command.program, argument.table);
