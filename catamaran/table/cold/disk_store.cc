@@ -126,6 +126,8 @@ std::unique_ptr<DiskStore> DiskStore::Make(const RowLayout& layout, const DiskSt
   o.write_buffer_size =
       static_cast<size_t>(std::max<int64_t>(options.write_buffer_bytes, 64 << 10));
   o.max_write_buffer_number = 2;
+  // Of some hundred bytes for each file of rows: not the 4 MiB that every opening would ask for.
+  o.manifest_preallocation_size = 64 << 10;
   o.memtable_whole_key_filtering = true;  // most keys that are asked for are in older files
   o.memtable_prefix_bloom_size_ratio = 0.02;
   o.target_file_size_base = size_t{64} << 20;
