@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "catamaran/base/error.h"
 #include "catamaran/table/cold/cold_pull.h"
@@ -47,6 +49,7 @@ DiskStoreOptions TieredTable::StoreOptions(const ColdRowsOptions& options) {
 
 TieredTable::TieredTable(const TableConfig& config, const ColdRowsOptions& options)
     : options_(options),
+      scratch_{options.directory},
       rows_budget_(RowsBudget(options.memory_bytes)),
       hot_(Checked(config, options)),
       store_(DiskStore::Make(layout(), StoreOptions(options))),
@@ -56,6 +59,11 @@ TieredTable::TieredTable(const TableConfig& config, const ColdRowsOptions& optio
 }
 
 TieredTable::~TieredTable() = default;
+
+TieredTable::ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+}
 
 int64_t TieredTable::size() const {
   const MemoryTableWriter& writer = hot_.writer();

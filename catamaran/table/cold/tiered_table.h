@@ -33,6 +33,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "catamaran/base/thread_pool.h"
@@ -86,6 +87,12 @@ class TieredTable final : public DurableTable, private RowsElsewhere {
 
   struct Fetched;  // records from the store, on their way into memory
 
+  // Goes with the table, if nothing but the table's own was put into it.
+  struct ScratchDirectory {
+    ~ScratchDirectory();
+    const std::string path;
+  };
+
   // RowsElsewhere, for what runs expiry.
   int64_t num_rows(RowClass c) const override { return counts_.of(c); }
   void Sweep(uint64_t first, uint64_t last,
@@ -108,6 +115,7 @@ class TieredTable final : public DurableTable, private RowsElsewhere {
   void Evict();
 
   const ColdRowsOptions options_;
+  const ScratchDirectory scratch_;  // before all that has files in it
   const int64_t rows_budget_;
   HotRows hot_;
   std::unique_ptr<DiskStore> store_;

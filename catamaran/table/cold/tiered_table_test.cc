@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <latch>
 #include <thread>
 
@@ -418,6 +419,18 @@ TEST_F(TieredTableTest, WhatCannotBeRestoredIsRefused) {
   EXPECT_THROW(Make(10)->LoadColdRows(NewPath()), Error);
   ReferenceTable in_memory(config_);
   EXPECT_THROW(in_memory.LoadColdRows(saved.cold), Error);
+}
+
+TEST_F(TieredTableTest, ItsDirectoryGoesWithItUnlessOthersPutSomethingThere) {
+  auto table = Make(10), shared = Make(10);
+  Observe(*table, 0, 0, Range(0, 500));
+  auto cut = table->Cut(true);  // in progress still
+  std::ofstream(directory_ / "2" / "notes") << "not the table's";
+  EXPECT_TRUE(fs::exists(directory_ / "1"));
+  table.reset();
+  shared.reset();
+  EXPECT_FALSE(fs::exists(directory_ / "1"));
+  EXPECT_TRUE(fs::exists(directory_ / "2" / "notes"));
 }
 
 TEST_F(TieredTableTest, OptionsThatMakeNoSenseAreRefused) {
