@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +28,8 @@ struct HomeUnderTest {
   // For homes that keep rows on disk: a directory that does not exist and may be made, another at
   // each call. Others leave it empty.
   std::function<std::string()> new_directory = {};
+  // Of the random rounds it does one in so many. More than 1 for homes that are slow to make.
+  unsigned one_round_in = 1;
 };
 
 inline std::string HomeName(const testing::TestParamInfo<HomeUnderTest>& info) {
@@ -37,6 +40,29 @@ class TableSuite : public testing::TestWithParam<HomeUnderTest> {
  protected:
   std::unique_ptr<DurableTable> Make(const TableConfig& config) const {
     return GetParam().make(config);
+  }
+
+  // While a cut is in progress: saves what `table` keeps on disk by itself. Where; empty if it
+  // keeps nothing there.
+  std::string SaveColdRows(DurableTable& table) const {
+    if (!table.keeps_cold_rows()) return "";
+    const std::string directory = GetParam().new_directory();
+    table.SaveColdRows(directory);
+    return directory;
+  }
+
+  // A table made of what was saved of another: its cuts, and what SaveColdRows saved with the
+  // last of them, which is then gone.
+  std::unique_ptr<DurableTable> Restore(const TableConfig& config,
+                                        std::shared_ptr<const RowBacking> cuts,
+                                        const std::string& cold) const {
+    auto table = Make(config);
+    if (!cold.empty()) {
+      table->LoadColdRows(cold);
+      std::filesystem::remove_all(cold);
+    }
+    table->Attach(std::move(cuts));
+    return table;
   }
 };
 
