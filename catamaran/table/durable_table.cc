@@ -16,4 +16,11 @@ void DurableTable::LoadColdRows(const std::string& directory) {
       directory);
 }
 
+void DurableTable::CheckPull(std::span<const uint64_t> keys, std::span<const float> out) const {
+  const size_t wanted = keys.size() * static_cast<size_t>(width());
+  if (out.size() == wanted) return;
+  Fail("table: a pull of {} keys wants room for {} numbers, and has {}", keys.size(), wanted,
+       out.size());
+}
+
 }  // namespace catamaran

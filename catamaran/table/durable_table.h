@@ -107,6 +107,10 @@ class DurableTable : public Table {
   // Before Attach (also where there is nothing to attach): makes an empty table have the cold rows
   // that SaveColdRows left in `directory`, which stays as it is and may be removed afterwards.
   virtual void LoadColdRows(const std::string& directory);
+
+ protected:
+  // What Pull requires; an Error otherwise.
+  void CheckPull(std::span<const uint64_t> keys, std::span<const float> out) const;
 };
 
 }  // namespace catamaran

@@ -42,10 +42,7 @@ TableInfo ReferenceTable::Info() const {
 
 void ReferenceTable::Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const {
   const size_t width = static_cast<size_t>(config().width);
-  if (out.size() != keys.size() * width) {
-    Fail("table: a pull of {} keys wants room for {} numbers, and has {}", keys.size(),
-         keys.size() * width, out.size());
-  }
+  CheckPull(keys, out);
   {
     std::lock_guard lock(mutex_);
     float* to = out.data();

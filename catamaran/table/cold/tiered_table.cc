@@ -65,10 +65,7 @@ TieredTable::ScratchDirectory::~ScratchDirectory() {
   std::filesystem::remove(path, ignored);
 }
 
-int64_t TieredTable::size() const {
-  const MemoryTableWriter& writer = hot_.writer();
-  return writer.count(RowClass::kNarrow) + writer.count(RowClass::kFull) + counts_.rows();
-}
+int64_t TieredTable::size() const { return hot_.size() + counts_.rows(); }
 
 int64_t TieredTable::memory_rows_bytes() const {
   int64_t bytes = 0;
@@ -93,11 +90,7 @@ TableInfo TieredTable::Info() const {
 // --- Reading.
 
 void TieredTable::Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const {
-  const auto wanted = keys.size() * static_cast<size_t>(width());
-  if (out.size() != wanted) {
-    Fail("table: a pull of {} keys wants room for {} numbers, and has {}", keys.size(), wanted,
-         out.size());
-  }
+  CheckPull(keys, out);
   thread_local std::vector<uint32_t> missing;  // kept, so that Pull allocates nothing in the end
   missing.clear();
   try {

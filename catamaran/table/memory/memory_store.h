@@ -51,7 +51,8 @@ class MemoryStore {
   using Missing = FunctionRef<void(size_t i, uint64_t hash, bool waiting)>;
 
   // Writes the embeddings of `keys` to `out`, one after another, each as it was at some moment
-  // during the call. `missing` writes those of keys without a row; it may call PullOne.
+  // during the call. `missing` writes those of keys without a row; it may call PullOne,
+  // and a guard of the epochs is held for it.
   // REQUIRES: out.size() == keys.size() * width.
   void Pull(std::span<const uint64_t> keys, std::span<float> out, Missing missing) const;
   // One key. False, with `out` unchanged or not, if it has no row here.

@@ -10,11 +10,9 @@
 #include <memory>
 
 #include "catamaran/table/durable_table.h"
-#include "catamaran/table/memory/memory_store.h"
+#include "catamaran/table/memory/memory_rows.h"
 
 namespace catamaran {
-
-class MemoryTableWriter;
 
 class MemoryTable final : public DurableTable {
  public:
@@ -22,10 +20,9 @@ class MemoryTable final : public DurableTable {
 
   // An Error if one of them makes no sense.
   explicit MemoryTable(const TableConfig& config, const Options& options = {});
-  ~MemoryTable() override;
 
-  const TableConfig& config() const override { return store_.config(); }
-  const RowLayout& layout() const override { return store_.layout(); }
+  const TableConfig& config() const override { return rows_.rules().config(); }
+  const RowLayout& layout() const override { return rows_.rules().layout(); }
   int64_t width() const override { return config().width; }
 
   // Reading.
@@ -46,11 +43,7 @@ class MemoryTable final : public DurableTable {
   void Put(RowClass c, const uint32_t* record) override;
 
  private:
-  // A key that was not in memory a moment ago, when rows lay beneath. False: it has no row.
-  bool PullBeneath(uint64_t hash, uint64_t key, float* out) const;
-
-  MemoryStore store_;
-  std::unique_ptr<MemoryTableWriter> writer_;
+  MemoryRows rows_;
 };
 
 }  // namespace catamaran
