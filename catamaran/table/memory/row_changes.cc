@@ -70,10 +70,8 @@ RowChanges::RowChanges(const Shard& shard, const RowLayout& layout) : shard_(sha
   }
 }
 
-void RowChanges::BeforeSlotChange(RowHandle slot) {
-  if (!following_) return;
+void RowChanges::OnFirstChange(RowHandle slot) {
   const auto c = static_cast<size_t>(slot.row_class());
-  if (now_[c]->Test(slot.index())) return;
   if (cutting_ && CutHolds(c, slot.index())) {
     copied_[c]->Append(slot.index(), shard_.row(slot));
   } else if (clean_ && slot.index() >= shard_.count(slot.row_class())) {

@@ -66,9 +66,13 @@ class RowChanges final : public SlotWatcher {
 
   // --- For the writer.
 
-  void BeforeSlotChange(RowHandle slot) override;
+  void BeforeSlotChange(RowHandle slot) override {
+    if (following_ && !now_[static_cast<size_t>(slot.row_class())]->Test(slot.index())) {
+      OnFirstChange(slot);
+    }
+  }
   void PrefetchSlot(RowHandle slot) const {
-    now_[static_cast<size_t>(slot.row_class())]->Prefetch(slot.index());
+    if (following_) now_[static_cast<size_t>(slot.row_class())]->Prefetch(slot.index());
   }
   // The row or count of a key is about to go.
   void OnRemove(uint64_t key) {
@@ -105,6 +109,7 @@ class RowChanges final : public SlotWatcher {
   const Shard& shard() const { return shard_; }
 
  private:
+  void OnFirstChange(RowHandle slot);
   bool CutHolds(size_t c, uint32_t index) const {
     return index < cut_count_[c] && (cut_all_ || before_[c]->Test(index));
   }

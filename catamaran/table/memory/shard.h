@@ -101,6 +101,12 @@ class Shard {
     BeginRowWrite(words);
     return words;
   }
+  // The same for who has told the watcher already.
+  uint32_t* BeginAnnouncedWrite(RowHandle handle) {
+    uint32_t* words = MutableRow(handle);
+    BeginRowWrite(words);
+    return words;
+  }
   void EndWrite(RowHandle handle, uint32_t feature) { EndRowWrite(MutableRow(handle), feature); }
 
   // Removes a row. The last row of the class (slot count - 1 before the call) takes its slot.

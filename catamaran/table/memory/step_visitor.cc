@@ -3,17 +3,23 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 
 #include "catamaran/table/memory/row_access.h"
 
 namespace catamaran {
 namespace {
 
-// How many keys lie between the stages of a look-up.
-constexpr size_t kIndexAhead = 32;
-constexpr size_t kRowAhead = 16;
+constexpr size_t kAhead = 12;          // keys between the stages of a look-up
+constexpr size_t kFlights = 64;        // a power of two, at least twice that
 constexpr int kPrefetchedWords = 128;  // of a row; then the processor sees the pattern itself
-constexpr size_t kGuesses = 32;  // a power of two, at least kRowAhead
+
+// All of a row. How many requests that makes does not depend on where in a line the row begins, so
+// the processor never guesses it wrong; a line that is asked for twice costs nothing.
+inline void AskForRow(const uint32_t* row, int words) {
+  for (int w = 0; w < std::min(words, kPrefetchedWords); w += 16) PrefetchLineOf(row + w);
+  PrefetchLineOf(row + words - 1);
+}
 
 }  // namespace
 
@@ -41,19 +47,80 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
   std::fill(rows_made_.begin(), rows_made_.end(), 0);
 
   const std::span<StepKey> keys = part.keys();
+  late_.clear();
+  if (sketch_ == nullptr) {
+    VisitRows(keys);
+  } else {
+    // What a sketch admits depends on the order of the keys.
+    late_.resize(keys.size());
+    std::iota(late_.begin(), late_.end(), 0);
+  }
+  VisitLate(keys);
+}
+
+void StepVisitor::VisitRows(std::span<StepKey> keys) {
+  struct Flight {
+    const IndexLine* line;
+    Shard* shard;
+    RowChanges* changes;
+    const uint32_t* row;  // null: none at first sight
+    RowHandle handle;
+  };
+  std::array<Flight, kFlights> flights;
+  const int words = rules_.layout().of(RowClass::kFull).words;
   const size_t n = keys.size();
-  std::array<RowHandle, kGuesses> guesses;
-  for (size_t i = 0; i < n + kIndexAhead; ++i) {
-    if (i < n) store_.shard_for(keys[i].hash).PrefetchIndex(keys[i].hash);
-    if (i >= kIndexAhead - kRowAhead) {
-      const size_t k = i - (kIndexAhead - kRowAhead);
-      if (k < n) {
-        guesses[k % kGuesses] = PrefetchRow(keys[k].hash);
+  for (size_t i = 0; i < n + 2 * kAhead; ++i) {
+    if (i < n) {
+      Flight& flight = flights[i % kFlights];
+      const uint64_t hash = keys[i].hash;
+      const int64_t s = store_.ShardOf(hash);
+      flight.shard = &store_.shard(s);
+      flight.changes = changes_[static_cast<size_t>(s)].get();
+      flight.line = flight.shard->index().HomeLine(hash);
+      PrefetchLineOf(flight.line);
+    }
+    if (const size_t j = i - kAhead; j < n) {
+      Flight& flight = flights[j % kFlights];
+      flight.row = nullptr;
+      if (const EntryMask match = flight.line->Match(IndexLine::TagOf(keys[j].hash)); match != 0) {
+        flight.handle = flight.line->Handle(std::countr_zero(match));
+        if (flight.handle.row_class() == RowClass::kFull) {
+          flight.row = flight.shard->row(flight.handle);
+          AskForRow(flight.row, words);
+          flight.changes->PrefetchSlot(flight.handle);
+        }
       }
     }
-    if (i >= kIndexAhead) {
-      const size_t k = i - kIndexAhead;
-      VisitKey(keys[k], store_.shard_for(keys[k].hash), guesses[k % kGuesses]);
+    if (const size_t k = i - 2 * kAhead; k < n) {
+      const Flight& flight = flights[k % kFlights];
+      StepKey& key = keys[k];
+      if (flight.row != nullptr && RecordKey(flight.row) == key.key) {
+        key.has_row = true;
+        Write(key, *flight.shard, *flight.changes, flight.handle);
+      } else {
+        late_.push_back(static_cast<uint32_t>(k));
+      }
+    }
+  }
+}
+
+void StepVisitor::VisitLate(std::span<StepKey> keys) {
+  // Rows are added and moved here, so nothing but hashes and guesses is kept from stage to stage.
+  std::array<RowHandle, kFlights> guesses;
+  const size_t n = late_.size();
+  for (size_t i = 0; i < n + 2 * kAhead; ++i) {
+    if (i < n) {
+      const uint64_t hash = keys[late_[i]].hash;
+      const ShardIndex& index = store_.shard_for(hash).index();
+      index.PrefetchLine(hash);
+      index.PrefetchOverflow(hash);
+    }
+    if (const size_t j = i - kAhead; j < n) {
+      guesses[j % kFlights] = PrefetchRow(keys[late_[j]].hash);
+    }
+    if (const size_t k = i - 2 * kAhead; k < n) {
+      StepKey& key = keys[late_[k]];
+      VisitKey(key, store_.shard_for(key.hash), guesses[k % kFlights]);
     }
   }
 }
@@ -70,9 +137,7 @@ RowHandle StepVisitor::PrefetchRow(uint64_t hash) const {
   const RowHandle handle = RowHandle::FromBits(match != 0 ? found : 0);
   const RowClass c = handle.row_class();
   const uint32_t* row = shard.rows().of(c).row(handle.index());
-  const int words = rules_.layout().of(c).words;
-  for (int w = 0; w < std::min(words, kPrefetchedWords); w += 16) PrefetchLineOf(row + w);
-  PrefetchLineOf(row + words - 1);
+  AskForRow(row, rules_.layout().of(c).words);
   changes_[s]->PrefetchSlot(handle);
   return match != 0 ? handle : kNoRow;
 }
@@ -84,7 +149,7 @@ void StepVisitor::VisitKey(StepKey& key, Shard& shard, RowHandle guess) {
     if (handle.row_class() == RowClass::kNarrow) {
       WriteNarrow(key, shard, handle);
     } else {
-      Write(key, shard, handle);
+      Write(key, shard, *changes_[static_cast<size_t>(store_.ShardOf(key.hash))], handle);
     }
   } else {
     key.has_row = VisitMissing(key, shard, handle);
@@ -92,14 +157,15 @@ void StepVisitor::VisitKey(StepKey& key, Shard& shard, RowHandle guess) {
   }
 }
 
-void StepVisitor::Write(const StepKey& key, Shard& shard, RowHandle handle) {
+void StepVisitor::Write(const StepKey& key, Shard& shard, RowChanges& changes, RowHandle handle) {
+  changes.BeforeSlotChange(handle);
   const float* gradient = GradientOf(key);
 #if CATAMARAN_ROW_WORDS_ARE_ATOMICS
   uint32_t* record = record_.data();
   std::copy_n(shard.row(handle), rules_.layout().of(handle.row_class()).words, record);
 #else
   const uint32_t feature = RecordFeature(shard.row(handle));
-  uint32_t* record = shard.BeginWrite(handle);
+  uint32_t* record = shard.BeginAnnouncedWrite(handle);
 #endif
   if (Counts(key)) {
     rules_.Fade(now_, record);

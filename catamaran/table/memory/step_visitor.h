@@ -37,11 +37,16 @@ class StepVisitor {
   bool left_gradients() const { return left_gradients_; }
 
  private:
+  // Writes the rows of the full width that are found at first sight, and leaves the other keys in
+  // late_. Adds and moves nothing.
+  void VisitRows(std::span<StepKey> keys);
+  // All that can happen to the keys of late_, in their order.
+  void VisitLate(std::span<StepKey> keys);
   // Asks for the memory of the row that a hash probably has.
   RowHandle PrefetchRow(uint64_t hash) const;
   void VisitKey(StepKey& key, Shard& shard, RowHandle guess);
-  // A key with a row.
-  void Write(const StepKey& key, Shard& shard, RowHandle handle);
+  // A key with a row of the full width.
+  void Write(const StepKey& key, Shard& shard, RowChanges& changes, RowHandle handle);
   void WriteNarrow(const StepKey& key, Shard& shard, RowHandle handle);
   // A key without one; `waiting` is its count, if there is one. Whether it has a row now.
   bool VisitMissing(const StepKey& key, Shard& shard, RowHandle waiting);
@@ -74,6 +79,7 @@ class StepVisitor {
   bool left_gradients_ = false;
   std::vector<int64_t> rows_made_;
 
+  std::vector<uint32_t> late_;                      // places among the keys
   std::vector<uint32_t> waiting_, record_, grown_;  // records in the making
   std::vector<float> gradient_;
 };
