@@ -139,6 +139,7 @@ TEST(State, WhoeverAsksForTheTurnGetsItWhileStepsGoOn) {
       state->GiveTurn();
     }
   });
+  while (state->step() == 0) std::this_thread::yield();
   for (int i = 0; i < 100; ++i) {
     state->TakeTurn();
     const int64_t step = state->step();
