@@ -103,8 +103,7 @@ typedef float Lanes16 __attribute__((vector_size(64)));
 typedef float Lanes8 __attribute__((vector_size(32)));
 typedef float Lanes4 __attribute__((vector_size(16)));
 
-void UpdateRowwise(const rules::Factors<float>& f, float* row, const float* gradient,
-                   float* accumulator, int64_t columns) {
+inline float MeanSquare(const float* gradient, int64_t columns) {
   Lanes16 squares = {};
   for (int64_t i = 0; i < columns; i += 16) {
     Lanes16 x;
@@ -116,9 +115,10 @@ void UpdateRowwise(const rules::Factors<float>& f, float* row, const float* grad
   const Lanes4 four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
                       __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
   const float sum = (four[0] + four[2]) + (four[1] + four[3]);
-  const float total = *accumulator + sum / static_cast<float>(columns);
-  *accumulator = total;
-  const float rate = f.rate / (std::sqrt(total) + f.epsilon);
+  return sum / static_cast<float>(columns);
+}
+
+inline void Move(float* row, const float* gradient, float rate, int64_t columns) {
   for (int64_t i = 0; i < columns; i += 16) {
     Lanes16 x, w;
     std::memcpy(&x, gradient + i, sizeof(x));
@@ -128,19 +128,48 @@ void UpdateRowwise(const rules::Factors<float>& f, float* row, const float* grad
   }
 }
 
+inline bool IsPlainRowwise(const rules::Factors<float>& f, int64_t columns) {
+  return f.rule == rules::Rule::kRowwiseAdagrad && !f.penalty && columns % 16 == 0;
+}
+
 void Update(const rules::Factors<float>& factors, float* row, const float* gradient,
             float* const* slots, int64_t columns) {
-  if (factors.rule == rules::Rule::kRowwiseAdagrad && !factors.penalty && columns % 16 == 0) {
-    UpdateRowwise(factors, row, gradient, slots[0], columns);
+  if (!IsPlainRowwise(factors, columns)) {
+    rules::Apply(factors, row, gradient, slots, 1, columns);
     return;
   }
-  rules::Apply(factors, row, gradient, slots, 1, columns);
+  const float total = *slots[0] + MeanSquare(gradient, columns);
+  *slots[0] = total;
+  Move(row, gradient, factors.rate / (std::sqrt(total) + factors.epsilon), columns);
+}
+
+void UpdateRows(const rules::Factors<float>& factors, float* const* rows,
+                const float* const* gradients, const int64_t* slots, int64_t count,
+                int64_t columns) {
+  if (!IsPlainRowwise(factors, columns)) {
+    for (int64_t r = 0; r < count; ++r) {
+      float* at[3] = {rows[r] + slots[0], rows[r] + slots[1], rows[r] + slots[2]};
+      rules::Apply(factors, rows[r], gradients[r], at, 1, columns);
+    }
+    return;
+  }
+  float totals[kMaxUpdatedRows] = {}, rates[kMaxUpdatedRows];
+  for (int64_t r = 0; r < count; ++r) totals[r] = MeanSquare(gradients[r], columns);
+  for (int64_t r = 0; r < count; ++r) totals[r] = rows[r][slots[0]] + totals[r];
+  // All of them, used or not: whole vectors.
+  for (int64_t r = 0; r < kMaxUpdatedRows; ++r) {
+    rates[r] = factors.rate / (std::sqrt(totals[r]) + factors.epsilon);
+  }
+  for (int64_t r = 0; r < count; ++r) {
+    rows[r][slots[0]] = totals[r];
+    Move(rows[r], gradients[r], rates[r], columns);
+  }
 }
 
 }  // namespace
 
 RowKernels GetRowKernels() {
-  return {DecodeBf16, DecodeInt8, EncodeBf16, EncodeInt8, Assign, Add, Update};
+  return {DecodeBf16, DecodeInt8, EncodeBf16, EncodeInt8, Assign, Add, Update, UpdateRows};
 }
 
 }  // namespace catamaran::CATAMARAN_ISA

@@ -27,7 +27,13 @@ struct RowKernels {
   // One step of an optimizer on one row.
   void (*update)(const rules::Factors<float>& factors, float* row, const float* gradient,
                  float* const* slots, int64_t columns);
+  // The same on up to kMaxUpdatedRows rows, side by side, so that none waits for the roots and
+  // quotients of another; slot k of a row lies slots[k] numbers after its first.
+  void (*update_rows)(const rules::Factors<float>& factors, float* const* rows,
+                      const float* const* gradients, const int64_t* slots, int64_t count,
+                      int64_t columns);
 };
+inline constexpr int64_t kMaxUpdatedRows = 16;
 
 namespace plain {
 RowKernels GetRowKernels();

@@ -141,6 +141,14 @@ class RowRules {
   // has width() numbers; those of columns that the row lacks are not read.
   void Update(const StepRule& rule, RowClass c, const float* gradient, uint32_t* record) const;
 
+  // The same on some rows of the full width at once, at most kMaxUpdatedRows.
+  // REQUIRES: can_update_many(); the rows are different ones.
+  bool can_update_many() const {
+    return codec_.store() == RowStore::kF32 && !layout_.counts_updates;
+  }
+  void UpdateMany(const StepRule& rule, uint32_t* const* records, const float* const* gradients,
+                  int64_t count) const;
+
   // --- Reading.
 
   // The width() numbers that a program sees of a row that is not waiting.

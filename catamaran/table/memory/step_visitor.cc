@@ -33,6 +33,7 @@ StepVisitor::StepVisitor(MemoryStore& store, const RowRules& rules, TableSketch*
   }
   for (auto* record : {&waiting_, &record_, &grown_}) record->resize(words);
   gradient_.resize(static_cast<size_t>(rules.config().width));
+  pending_gradients_.resize(gradient_.size() * kMaxUpdatedRows);
 }
 
 void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
@@ -68,6 +69,8 @@ void StepVisitor::VisitRows(std::span<StepKey> keys) {
   };
   std::array<Flight, kFlights> flights;
   const int words = rules_.layout().of(RowClass::kFull).words;
+  // Under the thread sanitizer words are atomics, which vectors cannot write.
+  const bool together = !CATAMARAN_ROW_WORDS_ARE_ATOMICS && rules_.can_update_many();
   const size_t n = keys.size();
   for (size_t i = 0; i < n + 2 * kAhead; ++i) {
     if (i < n) {
@@ -96,12 +99,49 @@ void StepVisitor::VisitRows(std::span<StepKey> keys) {
       StepKey& key = keys[k];
       if (flight.row != nullptr && RecordKey(flight.row) == key.key) {
         key.has_row = true;
-        Write(key, *flight.shard, *flight.changes, flight.handle);
+        if (together) {
+          WriteLater(key, *flight.shard, *flight.changes, flight.handle);
+        } else {
+          Write(key, *flight.shard, *flight.changes, flight.handle);
+        }
       } else {
         late_.push_back(static_cast<uint32_t>(k));
       }
     }
   }
+  Flush();
+}
+
+void StepVisitor::WriteLater(const StepKey& key, Shard& shard, RowChanges& changes,
+                             RowHandle handle) {
+  changes.BeforeSlotChange(handle);
+  const uint32_t feature = RecordFeature(shard.row(handle));
+  uint32_t* record = shard.BeginAnnouncedWrite(handle);
+  if (Counts(key)) {
+    rules_.Fade(now_, record);
+    SeeAll(key, record);
+  }
+  if (key.gradient == nullptr) {
+    EndRowWrite(record, feature);
+    return;
+  }
+  const StepRule& rule = RuleOf(key);
+  if (pending_.count == kMaxUpdatedRows || (pending_.count > 0 && pending_.rule != &rule)) Flush();
+  const auto i = static_cast<size_t>(pending_.count++);
+  pending_.rule = &rule;
+  pending_.records[i] = record;
+  pending_.gradients[i] = GradientOf(key, pending_gradients_.data() + i * gradient_.size());
+  pending_.features[i] = feature;
+}
+
+void StepVisitor::Flush() {
+  if (pending_.count == 0) return;
+  rules_.UpdateMany(*pending_.rule, pending_.records.data(), pending_.gradients.data(),
+                    pending_.count);
+  for (size_t i = 0; i < static_cast<size_t>(pending_.count); ++i) {
+    EndRowWrite(pending_.records[i], pending_.features[i]);
+  }
+  pending_.count = 0;
 }
 
 void StepVisitor::VisitLate(std::span<StepKey> keys) {
@@ -282,18 +322,22 @@ int64_t StepVisitor::Occurrences(const StepKey& key) const {
   return occurrences;
 }
 
-const float* StepVisitor::GradientOf(const StepKey& key) {
+const float* StepVisitor::GradientOf(const StepKey& key, float* scaled) const {
   if (key.gradient == nullptr || key.summed()) return key.gradient;
   const float scale = static_cast<float>(sources_->push(key.last_source).scale);
   if (key.factor == 1 && scale == 1) return key.gradient;
-  rules_.AssignGradient(key.gradient, key.factor, scale, gradient_.data());
-  return gradient_.data();
+  rules_.AssignGradient(key.gradient, key.factor, scale, scaled);
+  return scaled;
+}
+
+const StepRule& StepVisitor::RuleOf(const StepKey& key) const {
+  const auto push = static_cast<size_t>(&sources_->push(key.last_source) - step_->pushes.data());
+  return push_rules_[push];
 }
 
 void StepVisitor::Update(const StepKey& key, RowClass c, const float* gradient,
                          uint32_t* record) const {
-  const auto push = static_cast<size_t>(&sources_->push(key.last_source) - step_->pushes.data());
-  rules_.Update(push_rules_[push], c, gradient, record);
+  rules_.Update(RuleOf(key), c, gradient, record);
 }
 
 }  // namespace catamaran

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -37,6 +38,18 @@ class StepVisitor {
   bool left_gradients() const { return left_gradients_; }
 
  private:
+  // Rows that are being written and wait for their update, to be updated together.
+  struct Pending {
+    int64_t count = 0;
+    const StepRule* rule = nullptr;  // of all of them
+    std::array<uint32_t*, kMaxUpdatedRows> records;
+    std::array<const float*, kMaxUpdatedRows> gradients;
+    std::array<uint32_t, kMaxUpdatedRows> features;
+  };
+  // Begins to write a row; whoever called it calls Flush before anything else is done to rows.
+  void WriteLater(const StepKey& key, Shard& shard, RowChanges& changes, RowHandle handle);
+  void Flush();
+
   // Writes the rows of the full width that are found at first sight, and leaves the other keys in
   // late_. Adds and moves nothing.
   void VisitRows(std::span<StepKey> keys);
@@ -60,8 +73,10 @@ class StepVisitor {
   void SeeAll(const StepKey& key, uint32_t* record) const {
     part_->ForEachSeen(key, [&](float show, float click) { RowRules::See(show, click, record); });
   }
-  // Null if the key has none.
-  const float* GradientOf(const StepKey& key);
+  // Null if the key has none. `scaled` has room for one.
+  const float* GradientOf(const StepKey& key, float* scaled) const;
+  const float* GradientOf(const StepKey& key) { return GradientOf(key, gradient_.data()); }
+  const StepRule& RuleOf(const StepKey& key) const;
   void Update(const StepKey& key, RowClass c, const float* gradient, uint32_t* record) const;
 
   MemoryStore& store_;
@@ -82,6 +97,8 @@ class StepVisitor {
   std::vector<uint32_t> late_;                      // places among the keys
   std::vector<uint32_t> waiting_, record_, grown_;  // records in the making
   std::vector<float> gradient_;
+  Pending pending_;
+  std::vector<float> pending_gradients_;
 };
 
 }  // namespace catamaran
