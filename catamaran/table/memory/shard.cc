@@ -32,13 +32,6 @@ RowHandle Shard::PrefetchRow(uint64_t hash) const {
   });
 }
 
-RowHandle Shard::PrefetchRowHead(uint64_t hash) const {
-  return index_.Find(hash, [&](RowHandle handle) {
-    PrefetchLineOf(row(handle));
-    return true;
-  });
-}
-
 RowHandle Shard::Find(uint64_t hash, uint64_t key, RowHandle guess) const {
   if (guess && guess.index() < count(guess.row_class()) && RecordKey(row(guess)) == key) {
     return guess;

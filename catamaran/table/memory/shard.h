@@ -61,20 +61,12 @@ class Shard {
 
   RowHandle Find(uint64_t hash, uint64_t key) const;
 
-  // The same for many keys, in stages, so that memory is asked for early. They only hint: any other
-  // method may be called between them. Best in blocks of about 16 keys, each stage for all of a
-  // block before the next stage (see memory_store_pull.cc for why):
-  //   PrefetchIndex(hash)               a block ahead
-  //   guess = PrefetchRowHead(hash)     asks for the beginning of a row; kNoRow: surely none
-  //   PrefetchRowRest(guess)            then the rest of it
-  //   handle = Find(hash, key, guess)   a block later; a glance if the guess was right
-  // PrefetchRow does the second and third at once, which is slower where pages are not at hand.
+  // The same for many keys, in stages some keys apart, so that memory is asked for early. They only
+  // hint: any other method may be called between them.
+  //   PrefetchIndex(hash)
+  //   guess = PrefetchRow(hash)         asks for the row that it probably is; kNoRow: surely none
+  //   handle = Find(hash, key, guess)   a glance if the guess was right
   void PrefetchIndex(uint64_t hash) const { index_.PrefetchLine(hash); }
-  RowHandle PrefetchRowHead(uint64_t hash) const;
-  void PrefetchRowRest(RowHandle guess) const {
-    if (guess)
-      ShardRows::PrefetchRest(row(guess), row(guess) + rows_.of(guess.row_class()).words());
-  }
   RowHandle PrefetchRow(uint64_t hash) const;
   RowHandle Find(uint64_t hash, uint64_t key, RowHandle guess) const;
 

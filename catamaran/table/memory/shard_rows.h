@@ -32,20 +32,12 @@ class ShardRows {
 
   // Asks for all of a row but the end of a long one.
   void PrefetchRow(RowHandle handle) const {
-    const RowArena& arena = of(handle.row_class());
-    const uint32_t* const words = arena.row(handle.index());
-    PrefetchLineOf(words);
-    PrefetchRest(words, words + arena.words());
-  }
-
-  // Asks for the cache lines of [begin, end) but the first one, and but the end of long ones. To be
-  // called some time after the first was asked for: requests for a page whose address is not known
-  // yet are not joined, each looks it up, and that is slower than the memory itself.
-  static void PrefetchRest(const uint32_t* begin, const uint32_t* end) {
     constexpr ptrdiff_t kLine = 64 / sizeof(uint32_t);
     constexpr ptrdiff_t kMost = 8 * kLine;  // from there on the processor sees the pattern itself
-    const uint32_t* const last = end - begin > kMost ? begin + kMost : end - 1;
-    for (const uint32_t* at = begin + kLine; at < last; at += kLine) PrefetchLineOf(at);
+    const RowArena& arena = of(handle.row_class());
+    const uint32_t* const row = arena.row(handle.index());
+    const uint32_t* const last = row + (arena.words() > kMost ? kMost : arena.words() - 1);
+    for (const uint32_t* at = row; at < last; at += kLine) PrefetchLineOf(at);
     PrefetchLineOf(last);
   }
 
