@@ -77,8 +77,8 @@ class Trainer {
 // Each time what is loaded equals a run that nobody kills, at that step; and since the process
 // after it trains on from there, so does what comes after.
 inline void KillAgainAndAgain(int kills, uint64_t seed, int* different_commits) {
-  char directory[] = "/tmp/catamaran_kill_XXXXXX";
-  ASSERT_NE(mkdtemp(directory), nullptr);
+  std::string directory = testing::TempDir() + "/catamaran_kill_XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
   const KilledModel model;
   const auto uninterrupted = State::Create(model.flat(), kKilledSeed);
   uint64_t commit = 0;
