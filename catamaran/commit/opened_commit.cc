@@ -3,6 +3,7 @@
 #include "catamaran/commit/opened_commit.h"
 
 #include "catamaran/base/error.h"
+#include "catamaran/commit/committed_table.h"
 #include "catamaran/commit/state_manifest.h"
 #include "catamaran/commit/table_participant.h"
 
@@ -13,10 +14,7 @@ std::shared_ptr<const RowChain> OpenChain(const FileSystem& fs, const std::strin
                                           const CommitPart& part, bool verify) {
   std::vector<RowFileRef> files;
   for (const CommitFile& file : part.files) {
-    RowFile::Options options;
-    options.verify_all = verify;
-    options.expected = {file.size, file.crc};
-    files.push_back(RowFile::Open(fs, JoinPath(directory, file.name), options));
+    files.push_back(OpenRowFile(fs, directory, file, verify));
   }
   return std::make_shared<const RowChain>(std::move(files));
 }

@@ -8,7 +8,6 @@
 
 #include "catamaran/base/faulty_file.h"
 #include "catamaran/base/hash.h"
-#include "catamaran/commit/increments.h"
 #include "catamaran/commit/row_mover.h"
 #include "catamaran/commit/state_file.h"
 #include "catamaran/commit/state_test_util.h"
@@ -188,37 +187,6 @@ TEST(StateCommits, RowsComeBackOntoAnyNumberOfShards) {
     const LoadedState loaded = LoadState(fs, kDirectory, model.flat, {}, options);
     EXPECT_EQ(Difference(ContentsOf(*loaded.state), ContentsOf(*state)), "") << shards;
   }
-}
-
-TEST(StateCommits, IncrementsBringAReaderUpToDateUntilItIsTooFarBehind) {
-  FaultyFileSystem fs;
-  const test::TestProgram model = Model();
-  const auto state = State::Create(model.flat, 1);
-  const auto commits = MakeCommits(fs, kDirectory, model.flat, *state, NoCompaction());
-  Step(*state, 1, 3000, 4000);
-  commits->Commit();
-  commits->SetReader("replica", 1);
-  for (int64_t i = 2; i <= 40; ++i) {
-    Step(*state, i);
-    commits->Commit();
-    commits->Compact();
-    for (uint64_t since : {uint64_t{1}, static_cast<uint64_t>(i) - 1, static_cast<uint64_t>(i)}) {
-      std::string why;
-      ASSERT_TRUE(WriteTableIncrement(fs, kDirectory, commits->newest(), "feat", since,
-                                      "increment.rows", &why))
-          << i << " since " << since << ": " << why;
-    }
-  }
-  commits->RemoveReader("replica");
-  for (int64_t i = 41; i <= 60; ++i) {
-    Step(*state, i, 400);
-    commits->Commit();
-    commits->Compact();
-  }
-  std::string why;
-  EXPECT_FALSE(
-      WriteTableIncrement(fs, kDirectory, commits->newest(), "feat", 1, "increment.rows", &why));
-  EXPECT_FALSE(why.empty());
 }
 
 // Training, inference and commits at the same time; each commit is the state between two steps.

@@ -8,6 +8,7 @@
 #include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/commit/commit_directory.h"
+#include "catamaran/commit/committed_table.h"
 #include "catamaran/commit/stoppable_files.h"
 #include "catamaran/table/files/row_chain.h"
 #include "catamaran/table/files/row_file.h"
@@ -84,13 +85,15 @@ CommitPart TableParticipant::Prepare(uint64_t commit, uint64_t oldest_reader) {
   BreathingCut cut(*cut_);
   const RowFileMark mark = WriteCut(files, JoinPath(directory_, name), head, cut);
   std::vector<std::string> directories;
+  uint64_t cold_bytes = 0;
   if (table_.keeps_cold_rows()) {
     directories.push_back(ColdDirectoryName(path_, commit));
     table_.SaveColdRows(JoinPath(directory_, directories.back()));
+    cold_bytes = static_cast<uint64_t>(table_.Info().bytes_on_disk);
   }
   const std::lock_guard lock(mutex_);
   added_ = FileOf(std::move(name), mark, from, commit);
-  Prune(oldest_reader);
+  Prune(oldest_reader, cold_bytes);
   CommitPart part{name_, chain_, kept_, std::move(directories)};
   if (from == 0) part.files.clear();
   part.files.push_back(added_);
@@ -108,10 +111,10 @@ void TableParticipant::End(uint64_t commit, bool kept) {
   added_ = {};
 }
 
-void TableParticipant::Prune(uint64_t oldest_reader) {
+void TableParticipant::Prune(uint64_t oldest_reader, uint64_t cold_bytes) {
   std::erase_if(kept_, [&](const CommitFile& file) { return file.to <= oldest_reader; });
   // Changes that are larger than the whole help nobody: it is quicker to begin anew.
-  const uint64_t most = chain_.empty() ? 0 : chain_.front().size;
+  const uint64_t most = (chain_.empty() ? 0 : chain_.front().size) + cold_bytes;
   uint64_t bytes = 0;
   size_t first = kept_.size();
   while (first > 0 && bytes + kept_[first - 1].size <= most) bytes += kept_[--first].size;
@@ -141,9 +144,7 @@ bool TableParticipant::CompactOnce(const std::atomic<bool>& stop) {
   try {
     std::vector<RowFileRef> files;
     for (const CommitFile& file : merged) {
-      RowFile::Options options;
-      options.expected = {file.size, file.crc};
-      files.push_back(RowFile::Open(fs_, JoinPath(directory_, file.name), options));
+      files.push_back(OpenRowFile(fs_, directory_, file));
     }
     StoppableFiles files_out(fs_, stop);
     mark = plan.first == 0 ? CompactChain(files_out, path, RowChain(files))

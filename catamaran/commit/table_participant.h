@@ -42,8 +42,9 @@ class TableParticipant final : public CommitParticipant {
 
  private:
   bool CompactOnce(const std::atomic<bool>& stop);
-  // With mutex_: forgets kept files that no reader needs, or that have become too large.
-  void Prune(uint64_t oldest_reader);
+  // With mutex_: forgets kept files that no reader needs, and those that are larger together than
+  // the table, of which cold rows take `cold_bytes`.
+  void Prune(uint64_t oldest_reader, uint64_t cold_bytes);
 
   FileSystem& fs_;
   const std::string directory_;

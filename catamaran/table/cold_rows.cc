@@ -3,6 +3,7 @@
 #include "catamaran/base/error.h"
 
 #if CATAMARAN_WITH_ROCKSDB
+#include "catamaran/table/cold/saved_records.h"
 #include "catamaran/table/cold/tiered_table.h"
 #endif
 
@@ -15,6 +16,11 @@ std::unique_ptr<DurableTable> MakeTieredTable(const TableConfig& config,
   return std::make_unique<TieredTable>(config, options);
 }
 
+std::unique_ptr<const SavedColdRows> OpenColdRows(const TableConfig& config,
+                                                  const std::string& directory) {
+  return std::make_unique<const SavedRecords>(config, directory);
+}
+
 bool ColdRowsAreBuilt() { return true; }
 
 #else
@@ -24,6 +30,14 @@ std::unique_ptr<DurableTable> MakeTieredTable(const TableConfig&, const ColdRows
       "table: rows on disk were asked for (in {}, with {} bytes of memory), but this build has no "
       "RocksDB: it was made with the minimal preset",
       options.directory, options.memory_bytes);
+}
+
+std::unique_ptr<const SavedColdRows> OpenColdRows(const TableConfig&,
+                                                  const std::string& directory) {
+  Fail(
+      "{}: rows lie on disk there, and this build has no RocksDB: it was made with the minimal "
+      "preset",
+      directory);
 }
 
 bool ColdRowsAreBuilt() { return false; }

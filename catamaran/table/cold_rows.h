@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "catamaran/table/durable_table.h"
 
@@ -32,5 +33,31 @@ std::unique_ptr<DurableTable> MakeTieredTable(const TableConfig& config,
 
 // Whether this build can.
 bool ColdRowsAreBuilt();
+
+// Cold rows as DurableTable::SaveColdRows left them, to read where they lie. Of a key that the
+// files of the same commit have a row of they mean nothing.
+// Thread safety: all methods may be called concurrently.
+class SavedColdRows {
+ public:
+  virtual ~SavedColdRows() = default;
+
+  // Copies the record of a key. False if there is none.
+  virtual bool Find(uint64_t key, RowClass* c, std::vector<uint32_t>* record) const = 0;
+  // Every record whose config.Hash(key) is in [first, last], in ascending order, whatever its
+  // class. The record is the visitor's during the call.
+  virtual void Scan(uint64_t first, uint64_t last,
+                    FunctionRef<void(RowClass c, const uint32_t* record)> visit) const = 0;
+  virtual int64_t approximate_rows() const = 0;
+  virtual int64_t bytes_on_disk() const = 0;
+};
+
+// Nothing is written, to the directory or beside it. An Error if it is no such directory, or this
+// is a build without RocksDB.
+std::unique_ptr<const SavedColdRows> OpenColdRows(const TableConfig& config,
+                                                  const std::string& directory);
+
+// In TableExtras of a commit: how many rows of the table are in its cold rows. A file that has
+// taken them in does not have it.
+inline constexpr const char* kColdRowsExtra = "cold";
 
 }  // namespace catamaran

@@ -96,8 +96,8 @@ class DurableTable : public Table {
   // and changes say, and beneath them the rows that SaveColdRows saved with that cut: a key that
   // base and changes have deleted, or never had, has its row there, if it has one. (So what has
   // changed since an earlier cut is: the rows of the later cuts, and of their deleted keys those
-  // that the newest cold rows hold; the other deleted ones are gone. DiskStore::OpenCheckpoint of
-  // table/cold/disk_store.h reads cold rows where they were saved.)
+  // that the newest cold rows hold; the other deleted ones are gone. OpenColdRows of
+  // cold_rows.h reads cold rows where they were saved.)
   virtual bool keeps_cold_rows() const { return false; }
   // While a cut is in progress, from any thread: makes `directory`, which must not exist, hold the
   // cold rows at the cut; when it returns its contents are durable, its own name is not yet (the

@@ -14,7 +14,7 @@ namespace {
 struct ExportCommand {
   std::vector<std::string> words;
   std::optional<uint64_t> commit;
-  std::optional<int64_t> since;
+  std::optional<uint64_t> since;
   std::optional<double> min_score;
   std::string store;  // empty: not given
   std::string feature;

@@ -8,12 +8,6 @@
 namespace catamaran::cli {
 namespace {
 
-RowFileRef OpenRows(const Session& session, const std::string& directory, const CommitFile& file) {
-  RowFile::Options options;
-  options.expected = RowFileMark{file.size, file.crc};
-  return RowFile::Open(session.fs, JoinPath(directory, file.name), options);
-}
-
 std::string ListOf(const std::vector<std::string>& tables) {
   std::string text;
   for (const std::string& table : tables) text += (text.empty() ? "@" : ", @") + table;
@@ -125,18 +119,12 @@ std::vector<std::string> TablesOf(const FoundCommit& commit) {
 SavedTable OpenTable(const Session& session, const std::string& directory,
                      const FoundCommit& commit, const std::string& table) {
   const CommitPart& part = FindPart(directory, commit, table);
-  SavedTable saved;
+  SavedTable saved{OpenCommittedTable(session.fs, directory, part)};
   saved.name = table;
   saved.where = fmt::format("{}: @{}", directory, table);
   saved.commit = static_cast<int64_t>(commit.commit);
   saved.step = commit.manifest.step;
   saved.event_time = commit.manifest.event_time;
-  for (const CommitFile& file : part.files) {
-    saved.files.push_back(OpenRows(session, directory, file));
-  }
-  for (const CommitFile& file : part.kept) saved.kept.push_back(OpenRows(session, directory, file));
-  if (saved.files.empty()) Fail("{}: the manifest names no files", saved.where);
-  if (!part.directories.empty()) saved.cold = JoinPath(directory, part.directories.front());
   return saved;
 }
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "catamaran/commit/commit_directory.h"
-#include "catamaran/table/files/row_chain.h"
+#include "catamaran/commit/committed_table.h"
 #include "cli/session.h"
 
 namespace catamaran::cli {
@@ -34,15 +34,13 @@ TableArgument TakeTableArgument(std::span<const std::string> words, std::vector<
 // The same where nothing may follow.
 TableArgument TakeTableArgument(std::span<const std::string> words);
 
-struct SavedTable {
+// Its files, and what is known of them.
+struct SavedTable : CommittedTable {
   std::string name;   // without @; empty: a file by itself
   std::string where;  // "model: @feat", "feat.rows"; messages begin with it
   int64_t commit = 0;
-  int64_t step = -1;              // -1: a file does not know
-  int64_t event_time = 0;         // of that step; 0: not known
-  std::vector<RowFileRef> files;  // oldest first
-  std::vector<RowFileRef> kept;   // older ones, which increments may need
-  std::string cold;               // directory of the rows on disk; empty: none
+  int64_t step = -1;       // -1: a file does not know
+  int64_t event_time = 0;  // of that step; 0: not known
 
   bool by_itself() const { return name.empty(); }
   const RowFile& newest() const { return *files.back(); }

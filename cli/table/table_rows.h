@@ -11,13 +11,10 @@
 #include <vector>
 
 #include "catamaran/base/function_ref.h"
+#include "catamaran/table/cold_rows.h"
 #include "catamaran/table/table_policies.h"
 #include "cli/progress.h"
 #include "cli/table/saved_table.h"
-
-namespace catamaran {
-class DiskStore;
-}
 
 namespace catamaran::cli {
 
@@ -45,8 +42,6 @@ class TableRows {
   using Visit = FunctionRef<void(RowClass c, const uint32_t* record)>;
   // Every record, each class by ascending hash within slices that ascend. `progress` may be null.
   void ForEach(Progress* progress, Visit visit) const;
-  // Those of class `c`, by ascending hash.
-  void ForEachOf(RowClass c, Progress* progress, Visit visit) const;
 
   enum class Found : uint8_t {
     kNothing,
@@ -64,19 +59,15 @@ class TableRows {
   std::unique_ptr<RowChain> MakeChain(FileSystem& fs, const std::string& scratch) const;
   // What a reader at commit `since` lacks, as one file of changes at `path`; no file, and false, if
   // nothing has changed. An Error that says so if the reader has to resync.
-  bool WriteChangesSince(FileSystem& fs, int64_t since, const std::string& path) const;
+  bool WriteChangesSince(FileSystem& fs, uint64_t since, const std::string& path) const;
 
  private:
-  struct Slice {
-    uint64_t first, last;
-  };
-  void ScanFiles(Slice slice, Visit visit) const;
-  void ScanAll(Slice slice, Visit visit) const;
+  void Scan(uint64_t first, uint64_t last, Visit visit) const;
 
   const SavedTable saved_;
   std::unique_ptr<const RowChain> chain_;  // null: a file by itself that is none
   std::unique_ptr<TablePolicies> policies_;
-  std::unique_ptr<const DiskStore> cold_;  // null: no rows on disk
+  std::unique_ptr<const SavedColdRows> cold_;  // null: no rows on disk
   std::unique_ptr<const RowCodec> codec_;
 };
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "catamaran/commit/table_participant.h"
-#include "catamaran/table/cold/disk_store.h"
+#include "catamaran/table/cold_rows.h"
 #include "cli/progress.h"
 #include "cli/table/commands.h"
 #include "cli/table/saved_table.h"
@@ -155,9 +155,9 @@ class Verifier {
     for (const std::string& name : part.directories) {
       const std::string path = JoinPath(directory, name);
       Once(path, 0, [&] {
-        const auto store = DiskStore::OpenCheckpoint(RowLayout(chain.config()), path);
-        bytes_ += static_cast<uint64_t>(store->bytes_on_disk());
-        store->Scan(0, UINT64_MAX, [](RowClass, const uint32_t*) {});
+        const auto cold = OpenColdRows(chain.config(), path);
+        bytes_ += static_cast<uint64_t>(cold->bytes_on_disk());
+        cold->Scan(0, UINT64_MAX, [](RowClass, const uint32_t*) {});
       });
     }
   }

@@ -6,15 +6,12 @@
 namespace catamaran {
 namespace {
 
-// How many rows were on disk, in TableExtras.
-constexpr const char* kColdExtra = "cold";
-
 // The memory table's cut, and how many rows are not in it.
 class TieredCut final : public TableCut {
  public:
   TieredCut(std::unique_ptr<TableCut> memory, std::string counts)
       : memory_(std::move(memory)), extras_(memory_->extras()) {
-    extras_[kColdExtra] = std::move(counts);
+    extras_[kColdRowsExtra] = std::move(counts);
   }
 
   bool full() const override { return memory_->full(); }
@@ -64,7 +61,7 @@ void TieredTable::LoadColdRows(const std::string& directory) {
 }
 
 void TieredTable::Attach(std::shared_ptr<const RowBacking> backing) {
-  const auto found = backing->extras().find(kColdExtra);
+  const auto found = backing->extras().find(kColdRowsExtra);
   const std::string saved = found == backing->extras().end() ? ColdCounts().Save() : found->second;
   const bool loaded = store_has_records_.load(std::memory_order_relaxed);
   ColdCounts counts;

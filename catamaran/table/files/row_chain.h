@@ -24,6 +24,8 @@
 
 namespace catamaran {
 
+class SavedColdRows;  // cold_rows.h
+
 using RowFileRef = std::shared_ptr<const RowFile>;
 
 // Thread safety: all methods may be called concurrently.
@@ -59,9 +61,10 @@ void CheckOverlaps(std::span<const RowFileRef> files);
 // Rows of each class in a chain, counted: reads all changes, and of the full file what they hide.
 std::array<int64_t, kRowClasses> CountRows(std::span<const RowFileRef> files);
 
-// A full file of what the chain holds. As WriteCut it is on disk when this returns, but for its
-// name.
-RowFileMark CompactChain(FileSystem& fs, const std::string& path, const RowChain& chain);
+// A full file of what the chain holds, and of the cold rows beneath it (durable_table.h), if given.
+// As WriteCut it is on disk when this returns, but for its name.
+RowFileMark CompactChain(FileSystem& fs, const std::string& path, const RowChain& chain,
+                         const SavedColdRows* cold = nullptr);
 
 // One file of changes from `changes.front()`'s `since` to `changes.back()`'s commit. An Error
 // unless they are changes that leave no gap.
@@ -86,7 +89,7 @@ IncrementPlan PlanIncrement(std::span<const RowFileRef> kept, int64_t since);
 // holds them at the newest commit: a key that has gone from the files to there has a row still.
 bool WriteIncrement(FileSystem& fs, const std::string& path, std::span<const RowFileRef> kept,
                     int64_t since, std::string* why, RowFileMark* mark,
-                    const RowBacking* cold = nullptr);
+                    const SavedColdRows* cold = nullptr);
 
 // Calls `visit` for every key that the two do not say the same of, in ascending order of hash.
 // A record is null where the key has none. REQUIRES: equal layouts and seeds (an Error if not).

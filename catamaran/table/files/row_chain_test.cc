@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "catamaran/table/cold_rows.h"
 #include "catamaran/table/files/row_file_test_util.h"
 
 namespace catamaran {
@@ -191,10 +192,31 @@ TEST(RowChain, AnIncrementBringsAReaderFromAnyKeptCommitToTheNewest) {
   EXPECT_TRUE(PlanIncrement({}, 0).resync);
 }
 
+// Rows of another table's chain in the place of a store of cold rows.
+class ColdChain final : public SavedColdRows {
+ public:
+  explicit ColdChain(RowFileRef file) : chain_({std::move(file)}) {}
+  bool Find(uint64_t key, RowClass* c, std::vector<uint32_t>* record) const override {
+    const uint32_t* found = chain_.Find(key, c);
+    if (found == nullptr) return false;
+    record->assign(found, found + RowLayout(chain_.config()).of(*c).words);
+    return true;
+  }
+  void Scan(uint64_t first, uint64_t last,
+            FunctionRef<void(RowClass c, const uint32_t* record)> visit) const override {
+    chain_.Scan(first, last, visit);
+  }
+  int64_t approximate_rows() const override { return 10; }  // about
+  int64_t bytes_on_disk() const override { return 0; }
+
+ private:
+  const RowChain chain_;
+};
+
 TEST(RowChain, AnIncrementHoldsRowsThatWentFromTheFilesToAColdStore) {
   History history(8);
   for (int i = 0; i < 3; ++i) history.Commit(300);
-  // Every second key that the changes have deleted is in a cold store, another table's chain.
+  // Every second key that the changes have deleted is in a cold store.
   PlainTable cold(history.table.config(), 99);
   int64_t deleted = 0;
   for (const RowFileRef& file : history.Changes(1, 3)) {
@@ -204,7 +226,7 @@ TEST(RowChain, AnIncrementHoldsRowsThatWentFromTheFilesToAColdStore) {
   }
   PlainTable::Cut cut = cold.TakeCut(true);
   WriteCut(history.fs, "cold", HeadOf(cold.config(), 0, 3), cut);
-  const RowChain cold_rows({history.Open("cold")});
+  const ColdChain cold_rows(history.Open("cold"));
   std::string why;
   RowFileMark mark;
   ASSERT_TRUE(WriteIncrement(history.fs, "i", history.files, 1, &why, &mark, &cold_rows));
@@ -216,6 +238,9 @@ TEST(RowChain, AnIncrementHoldsRowsThatWentFromTheFilesToAColdStore) {
   EXPECT_GT(from_cold, 10);
   // Cold rows that have not changed were with the reader before: here there are none of those.
   EXPECT_EQ(RowsOf(RowChain({history.files[0], increment})), wanted);
+  CompactChain(history.fs, "all", RowChain(history.files), &cold_rows);
+  history.Open("all")->Verify();
+  EXPECT_EQ(RowsOf(RowChain({history.Open("all")})), wanted);
 }
 
 TEST(RowChain, AGapInWhatIsKeptIsAResync) {

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "catamaran/base/error.h"
+#include "catamaran/table/cold_rows.h"
+#include "catamaran/table/files/all_rows.h"
 #include "catamaran/table/files/row_chain.h"
 #include "catamaran/table/files/row_merge.h"
 #include "catamaran/table/files/table_description.h"
@@ -21,14 +23,17 @@ int64_t MostEntries(std::span<const RowFileRef> files, int section) {
 
 // Writes the entries of one section where some keys that the files have deleted are rows of `cold`.
 void WriteSectionOver(RowFileWriter& writer, std::span<const RowFileRef> files, int section,
-                      const RowBacking& cold) {
+                      const SavedColdRows& cold) {
+  std::vector<uint32_t> from_cold;
   for (RowMerge merge(files); !merge.done(); merge.Next()) {
     int found = merge.section();
     const uint32_t* record = merge.record();
     if (found == kDeletedSection) {
       RowClass c;
-      record = cold.Find(merge.key(), &c);
-      if (record != nullptr) found = static_cast<int>(c);
+      if (cold.Find(merge.key(), &c, &from_cold)) {
+        found = static_cast<int>(c);
+        record = from_cold.data();
+      }
     }
     if (found != section) continue;
     if (found == kDeletedSection) {
@@ -42,7 +47,7 @@ void WriteSectionOver(RowFileWriter& writer, std::span<const RowFileRef> files, 
 // Writes what `files` say together, section after section.
 RowFileMark WriteMerged(FileSystem& fs, const std::string& path, const RowFileHead& head,
                         std::span<const RowFileRef> files, const TableExtras& extras,
-                        const RowBacking* cold = nullptr) {
+                        const SavedColdRows* cold = nullptr) {
   RowFileWriter writer(fs, path, head);
   for (int s = 0; s < kRowSections; ++s) {
     int64_t most = MostEntries(files, s);
@@ -68,13 +73,34 @@ RowFileMark WriteMerged(FileSystem& fs, const std::string& path, const RowFileHe
   return writer.Finish(extras);
 }
 
+// What a file says that has taken in the cold rows.
+TableExtras WithColdRowsIn(TableExtras extras) {
+  extras.erase(kColdRowsExtra);
+  return extras;
+}
+
 }  // namespace
 
-RowFileMark CompactChain(FileSystem& fs, const std::string& path, const RowChain& chain) {
+RowFileMark CompactChain(FileSystem& fs, const std::string& path, const RowChain& chain,
+                         const SavedColdRows* cold) {
   RowFileHead head = chain.files().back()->head();
   head.full = true;
   head.since = 0;
-  return WriteMerged(fs, path, head, chain.files(), chain.extras());
+  if (cold == nullptr) return WriteMerged(fs, path, head, chain.files(), chain.extras());
+  int64_t all = cold->approximate_rows();
+  for (size_t c = 0; c < kRowClasses; ++c) all += chain.num_rows(RowClass(c));
+  const HashSlices slices(all);
+  RowFileWriter writer(fs, path, head);
+  for (size_t c = 0; c < kRowClasses; ++c) {
+    writer.BeginRows(RowClass(c), chain.num_rows(RowClass(c)) + cold->approximate_rows());
+    for (uint64_t i = 0; i < slices.size(); ++i) {
+      ScanAllRows(chain, cold, slices[i].first, slices[i].last,
+                  [&](RowClass found, const uint32_t* record) {
+                    if (found == RowClass(c)) writer.AddRow(record);
+                  });
+    }
+  }
+  return writer.Finish(WithColdRowsIn(chain.extras()));
 }
 
 RowFileMark MergeChanges(FileSystem& fs, const std::string& path,
@@ -131,7 +157,7 @@ IncrementPlan PlanIncrement(std::span<const RowFileRef> kept, int64_t since) {
 }
 
 bool WriteIncrement(FileSystem& fs, const std::string& path, std::span<const RowFileRef> kept,
-                    int64_t since, std::string* why, RowFileMark* mark, const RowBacking* cold) {
+                    int64_t since, std::string* why, RowFileMark* mark, const SavedColdRows* cold) {
   const IncrementPlan plan = PlanIncrement(kept, since);
   if (plan.resync) {
     *why = plan.why;
@@ -148,7 +174,8 @@ bool WriteIncrement(FileSystem& fs, const std::string& path, std::span<const Row
   head.full = false;
   head.since = since;
   if (cold != nullptr) head.total_rows = {-1, -1, -1};  // it counted those in the files alone
-  *mark = WriteMerged(fs, path, head, plan.changes, newest->extras(), cold);
+  *mark = WriteMerged(fs, path, head, plan.changes,
+                      cold == nullptr ? newest->extras() : WithColdRowsIn(newest->extras()), cold);
   return true;
 }
 
