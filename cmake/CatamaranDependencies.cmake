@@ -2,9 +2,10 @@
 # build. Folders name these targets after LIBS:
 #   fmt::fmt  protobuf::libprotobuf  catamaran_blas  catamaran_onednn  catamaran_spdlog
 #   CLI11::CLI11  nlohmann_json::nlohmann_json  Threads::Threads  catamaran_rocksdb
-# catamaran_onednn, catamaran_spdlog and catamaran_rocksdb exist in every build and define
-# CATAMARAN_WITH_ONEDNN, CATAMARAN_WITH_SPDLOG and CATAMARAN_WITH_ROCKSDB as 0 or 1; the last is a
-# variable here too.
+#   catamaran_zstd
+# catamaran_onednn, catamaran_spdlog, catamaran_rocksdb and catamaran_zstd exist in every build and
+# define CATAMARAN_WITH_ONEDNN, CATAMARAN_WITH_SPDLOG, CATAMARAN_WITH_ROCKSDB and
+# CATAMARAN_WITH_ZSTD as 0 or 1; CATAMARAN_WITH_ROCKSDB is a variable here too.
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -20,9 +21,11 @@ target_link_libraries(catamaran_blas INTERFACE "${CATAMARAN_OPENBLAS}")
 add_library(catamaran_onednn INTERFACE)
 add_library(catamaran_spdlog INTERFACE)
 add_library(catamaran_rocksdb INTERFACE)
+add_library(catamaran_zstd INTERFACE)
 if(CATAMARAN_MINIMAL)
   target_compile_definitions(catamaran_onednn INTERFACE CATAMARAN_WITH_ONEDNN=0)
   target_compile_definitions(catamaran_spdlog INTERFACE CATAMARAN_WITH_SPDLOG=0)
+  target_compile_definitions(catamaran_zstd INTERFACE CATAMARAN_WITH_ZSTD=0)
   set(CATAMARAN_WITH_ROCKSDB 0)
 else()
   # Found by hand: Debian's package file asks for OpenCL headers that only its GPU part needs.
@@ -44,6 +47,11 @@ else()
   target_link_libraries(catamaran_rocksdb INTERFACE
     "-Wl,--push-state,--as-needed,${CATAMARAN_ROCKSDB},--pop-state")
   set(CATAMARAN_WITH_ROCKSDB 1)
+  find_path(CATAMARAN_ZSTD_INCLUDE zstd.h REQUIRED)
+  find_library(CATAMARAN_ZSTD zstd REQUIRED)
+  target_include_directories(catamaran_zstd SYSTEM INTERFACE "${CATAMARAN_ZSTD_INCLUDE}")
+  target_link_libraries(catamaran_zstd INTERFACE "${CATAMARAN_ZSTD}")
+  target_compile_definitions(catamaran_zstd INTERFACE CATAMARAN_WITH_ZSTD=1)
 endif()
 target_compile_definitions(catamaran_rocksdb INTERFACE
   CATAMARAN_WITH_ROCKSDB=${CATAMARAN_WITH_ROCKSDB})

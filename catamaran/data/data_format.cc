@@ -7,6 +7,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/suggest.h"
+#include "catamaran/data/records/record_reader.h"
 
 namespace catamaran {
 namespace {
@@ -22,7 +23,7 @@ std::string ReadStart(const FileSystem& fs, const std::string& path) {
 }  // namespace
 
 std::span<const DataFormat> DataFormats() {
-  static const std::vector<DataFormat> formats = {};
+  static const std::vector<DataFormat> formats = {RecordsFormat()};
   return formats;
 }
 
