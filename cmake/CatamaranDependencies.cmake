@@ -2,10 +2,10 @@
 # build. Folders name these targets after LIBS:
 #   fmt::fmt  protobuf::libprotobuf  catamaran_blas  catamaran_onednn  catamaran_spdlog
 #   CLI11::CLI11  nlohmann_json::nlohmann_json  Threads::Threads  catamaran_rocksdb
-#   catamaran_zstd
-# catamaran_onednn, catamaran_spdlog, catamaran_rocksdb and catamaran_zstd exist in every build and
-# define CATAMARAN_WITH_ONEDNN, CATAMARAN_WITH_SPDLOG, CATAMARAN_WITH_ROCKSDB and
-# CATAMARAN_WITH_ZSTD as 0 or 1; CATAMARAN_WITH_ROCKSDB is a variable here too.
+#   catamaran_zstd  catamaran_zlib  catamaran_png  catamaran_jpeg
+# Those that begin with catamaran_ exist in every build; all but catamaran_blas define
+# CATAMARAN_WITH_ONEDNN, CATAMARAN_WITH_SPDLOG, … as 0 or 1. CATAMARAN_WITH_ROCKSDB is a variable here
+# too.
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
@@ -55,3 +55,16 @@ else()
 endif()
 target_compile_definitions(catamaran_rocksdb INTERFACE
   CATAMARAN_WITH_ROCKSDB=${CATAMARAN_WITH_ROCKSDB})
+
+# What readers of data decompress and decode with. The minimal build does without.
+foreach(library ZLIB PNG JPEG)
+  string(TOLOWER ${library} name)
+  add_library(catamaran_${name} INTERFACE)
+  if(CATAMARAN_MINIMAL)
+    target_compile_definitions(catamaran_${name} INTERFACE CATAMARAN_WITH_${library}=0)
+  else()
+    find_package(${library} REQUIRED)
+    target_link_libraries(catamaran_${name} INTERFACE ${library}::${library})
+    target_compile_definitions(catamaran_${name} INTERFACE CATAMARAN_WITH_${library}=1)
+  endif()
+endforeach()

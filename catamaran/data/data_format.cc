@@ -7,13 +7,19 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/suggest.h"
+#include "catamaran/data/files/idx_reader.h"
+#include "catamaran/data/files/image_folder_reader.h"
+#include "catamaran/data/files/npy_reader.h"
 #include "catamaran/data/records/record_reader.h"
+#include "catamaran/data/text/csv_reader.h"
+#include "catamaran/data/text/json_reader.h"
+#include "catamaran/data/text/libsvm_reader.h"
+#include "catamaran/data/text/lines_reader.h"
 
 namespace catamaran {
 namespace {
 
 std::string ReadStart(const FileSystem& fs, const std::string& path) {
-  if (fs.IsDirectory(path)) return "";
   const auto file = fs.OpenRead(path);
   std::string start(std::min<uint64_t>(file->size(), kSniffBytes), '\0');
   file->ReadExactly(0, std::as_writable_bytes(std::span(start)));
@@ -23,7 +29,11 @@ std::string ReadStart(const FileSystem& fs, const std::string& path) {
 }  // namespace
 
 std::span<const DataFormat> DataFormats() {
-  static const std::vector<DataFormat> formats = {RecordsFormat()};
+  static const std::vector<DataFormat> formats = {
+      RecordsFormat(),     NpyFormat(),    NpzFormat(),    IdxFormat(),
+      ImageFolderFormat(), CsvFormat(),    TsvFormat(),    CriteoFormat(),
+      JsonLinesFormat(),   LibsvmFormat(), LibffmFormat(), TextFormat(),
+  };
   return formats;
 }
 
@@ -40,6 +50,7 @@ const DataFormat& FindFormat(const FileSystem& fs, const std::string& path,
          near.empty() ? fmt::format("the formats are {}", fmt::join(names, ", "))
                       : fmt::format("did you mean '{}'?", near));
   }
+  if (fs.IsDirectory(path)) return *std::ranges::find(formats, "images", &DataFormat::name);
   const std::string start = ReadStart(fs, path);
   for (const DataFormat& format : formats) {
     if (format.matches(path, start)) return format;

@@ -17,7 +17,7 @@ namespace catamaran {
 struct DataFormat {
   std::string_view name;
   // Whether a file is of this format, by its path and its first bytes: kSniffBytes, or all where
-  // there are fewer. A directory has none.
+  // there are fewer. A folder is one of images.
   bool (*matches)(std::string_view path, std::string_view start);
   std::unique_ptr<RowReader> (*open)(const FileSystem& fs, const std::string& path,
                                      const ReaderOptions& options);

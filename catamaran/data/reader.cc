@@ -3,6 +3,7 @@
 #include "catamaran/base/error.h"
 #include "catamaran/data/data_format.h"
 #include "catamaran/data/file_list_reader.h"
+#include "catamaran/data/files/input_paths.h"
 
 namespace catamaran {
 
@@ -19,11 +20,19 @@ std::unique_ptr<RowReader> OpenReader(const FileSystem& fs, const std::string& p
 std::unique_ptr<RowReader> OpenReader(const FileSystem& fs, const std::vector<std::string>& paths,
                                       const ReaderOptions& options) {
   if (paths.empty()) Fail("no files to read");
-  return MakeFileListReader(paths, [&fs, options](const std::string& path, int64_t skipped) {
-    ReaderOptions of_file = options;
-    of_file.bad_rows.skipped_before = skipped;
-    return OpenReader(fs, path, of_file);
-  });
+  std::vector<std::string> files = ExpandPaths(fs, paths);
+  ReaderOptions of_file = options;
+  if (files.size() > 1 && !options.schema) {
+    // What is inferred from the first file holds for all.
+    ReaderOptions all_columns = options;
+    all_columns.columns.clear();
+    of_file.schema = OpenReader(fs, files[0], all_columns)->schema();
+  }
+  return MakeFileListReader(std::move(files),
+                            [&fs, of_file](const std::string& path, int64_t skipped) mutable {
+                              of_file.bad_rows.skipped_before = skipped;
+                              return OpenReader(fs, path, of_file);
+                            });
 }
 
 }  // namespace catamaran

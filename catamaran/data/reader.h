@@ -22,9 +22,11 @@
 
 #include "catamaran/base/file.h"
 #include "catamaran/data/bad_rows.h"
+#include "catamaran/data/files/file_options.h"
 #include "catamaran/data/position.h"
 #include "catamaran/data/row_block.h"
 #include "catamaran/data/schema.h"
+#include "catamaran/data/text/text_options.h"
 
 namespace catamaran {
 
@@ -68,14 +70,18 @@ struct ReaderOptions {
   // What the columns are, for formats that do not say it themselves.
   std::optional<Schema> schema;
   BadRowOptions bad_rows;
+  // For text formats, and for files that are no text.
+  TextOptions text;
+  FileOptions files;
 };
 
 // A reader of one file, by its format. `fs` must outlive it.
 std::unique_ptr<RowReader> OpenReader(const FileSystem& fs, const std::string& path,
                                       const ReaderOptions& options = {});
 
-// A reader of several files, one after another, all of the same schema. A bad row counts against
-// the limit wherever it is.
+// A reader of several files, one after another, all of the same schema: that of the first, where
+// the format does not say it. Paths may have wildcards, as files/input_paths.h says. A bad row
+// counts against the limit wherever it is.
 std::unique_ptr<RowReader> OpenReader(const FileSystem& fs, const std::vector<std::string>& paths,
                                       const ReaderOptions& options = {});
 
