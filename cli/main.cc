@@ -23,6 +23,7 @@ Examples:
   catamaran show examples/ctr.ctm --fn train --expand
   catamaran run examples/mlp.ctm train --feed x=x.npy --feed label=y.npy --state model
   catamaran table info model                       what lies in the tables of a saved state
+  catamaran data convert clicks.csv clicks.rec     rows of any format to records
   catamaran ops matmul                             what an op does
 
 `catamaran COMMAND --help` explains a command.
@@ -90,6 +91,7 @@ int Main(int argc, char** argv) {
   AddBuilders(app, session);
   AddDemo(app, session);
   AddTable(app, session);
+  AddData(app, session);
   if (const std::string problem = UnknownCommand(app, argc, argv); !problem.empty()) {
     return Report(session, kUsage, fmt::format("error: {}\nTry `catamaran --help`.", problem));
   }

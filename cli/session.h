@@ -94,5 +94,6 @@ void AddOps(CLI::App& app, Session& session);
 void AddBuilders(CLI::App& app, Session& session);
 void AddDemo(CLI::App& app, Session& session);
 void AddTable(CLI::App& app, Session& session);  // cli/table/
+void AddData(CLI::App& app, Session& session);   // cli/data/
 
 }  // namespace catamaran::cli
