@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/commit/commit_directory.h"
 #include "catamaran/commit/committed_table.h"
@@ -17,30 +16,6 @@ namespace catamaran {
 namespace {
 
 constexpr std::string_view kPrefix = "table ";
-
-// A cut whose visitor breathes: it may be visited in the background.
-class BreathingCut final : public TableCut {
- public:
-  explicit BreathingCut(TableCut& cut) : cut_(cut) {}
-  bool full() const override { return cut_.full(); }
-  int64_t num_rows(RowClass c) const override { return cut_.num_rows(c); }
-  int64_t num_deleted() const override { return cut_.num_deleted(); }
-  void ForEachRow(RowClass c, FunctionRef<void(const uint32_t* record)> visit) override {
-    cut_.ForEachRow(c, [&](const uint32_t* record) {
-      visit(record);
-      constexpr int64_t kRowsABreath = 64;
-      if (++rows_ % kRowsABreath == 0) Breathe();
-    });
-  }
-  void ForEachDeleted(FunctionRef<void(uint64_t key)> visit) override {
-    cut_.ForEachDeleted(visit);
-  }
-  const TableExtras& extras() const override { return cut_.extras(); }
-
- private:
-  TableCut& cut_;
-  int64_t rows_ = 0;
-};
 
 CommitFile FileOf(std::string name, const RowFileMark& mark, uint64_t from, uint64_t to) {
   return {std::move(name), mark.size, mark.root, from, to};
@@ -82,8 +57,7 @@ CommitPart TableParticipant::Prepare(uint64_t commit, uint64_t oldest_reader) {
   std::string name = RowFileName(path_, from, commit);
   const std::atomic<bool> never = false;
   StoppableFiles files(fs_, never);
-  BreathingCut cut(*cut_);
-  const RowFileMark mark = WriteCut(files, JoinPath(directory_, name), head, cut);
+  const RowFileMark mark = WriteCut(files, JoinPath(directory_, name), head, *cut_);
   std::vector<std::string> directories;
   uint64_t cold_bytes = 0;
   if (table_.keeps_cold_rows()) {

@@ -42,9 +42,10 @@ class TableCut {
   virtual int64_t total_rows(RowClass c) const { return full() ? num_rows(c) : -1; }
 
   // In ascending order of config().Hash(key). The record is the visitor's during the call; its
-  // sequence bits are 0.
+  // sequence bits are 0. Once for each class: what has been visited is let go.
   virtual void ForEachRow(RowClass c, FunctionRef<void(const uint32_t* record)> visit) = 0;
-  // Keys that were in an earlier cut, or might have been, and are in the table no more.
+  // Keys that were in an earlier cut, or might have been, and are in the table no more. Cheaper
+  // when all rows have been visited.
   virtual void ForEachDeleted(FunctionRef<void(uint64_t key)> visit) = 0;
   virtual const TableExtras& extras() const = 0;
 };

@@ -163,7 +163,8 @@ class RowFile {
 };
 
 // Writes down what a cut holds, in one pass. The cut is of the table that `head` describes;
-// head.full and head.total_rows are taken from the cut. Deleted keys are sorted in memory.
+// head.full and head.total_rows are taken from the cut. Deleted keys are sorted in memory, if the
+// cut has not done that. Breathes (base/background.h) while it writes those; of rows the cut does.
 RowFileMark WriteCut(FileSystem& fs, const std::string& path, RowFileHead head, TableCut& cut);
 
 }  // namespace catamaran

@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/table/files/block_writer.h"
 #include "catamaran/table/files/fan_out.h"
@@ -9,6 +10,11 @@
 #include "catamaran/table/files/table_description.h"
 
 namespace catamaran {
+namespace {
+
+constexpr size_t kKeysABreath = 512;
+
+}  // namespace
 
 using row_format::Store;
 
@@ -215,15 +221,27 @@ RowFileMark WriteCut(FileSystem& fs, const std::string& path, RowFileHead head, 
                     writer.count());
   }
   if (!head.full && cut.num_deleted() > 0) {
-    // A cut gives them in any order, and maybe one twice.
+    // A cut may give them in any order, and maybe one twice; most have them sorted.
+    const auto before = [&](uint64_t a, uint64_t b) {
+      return head.config.Hash(a) < head.config.Hash(b);
+    };
     std::vector<uint64_t> deleted;
+    bool sorted = true;
     deleted.reserve(static_cast<size_t>(cut.num_deleted()));
-    cut.ForEachDeleted([&](uint64_t key) { deleted.push_back(key); });
-    std::sort(deleted.begin(), deleted.end(),
-              [&](uint64_t a, uint64_t b) { return head.config.Hash(a) < head.config.Hash(b); });
-    deleted.erase(std::unique(deleted.begin(), deleted.end()), deleted.end());
+    cut.ForEachDeleted([&](uint64_t key) {
+      sorted = sorted && (deleted.empty() || before(deleted.back(), key));
+      deleted.push_back(key);
+      if (deleted.size() % kKeysABreath == 0) Breathe();
+    });
+    if (!sorted) {
+      std::sort(deleted.begin(), deleted.end(), before);
+      deleted.erase(std::unique(deleted.begin(), deleted.end()), deleted.end());
+    }
     writer.BeginDeleted(static_cast<int64_t>(deleted.size()));
-    for (const uint64_t key : deleted) writer.AddDeleted(key);
+    for (size_t i = 0; i < deleted.size(); ++i) {
+      writer.AddDeleted(deleted[i]);
+      if (i % kKeysABreath == 0) Breathe();
+    }
   }
   return writer.Finish(cut.extras());
 }

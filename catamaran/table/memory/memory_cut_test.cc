@@ -139,6 +139,78 @@ TEST(MemoryCut, ARemovedKeyIsDeletedUnlessItCameBack) {
   table.EndCut(std::move(cut), true);
 }
 
+TEST(MemoryCut, AKeyThatWentSeveralTimesIsDeletedOnceInTheOrderOfHashes) {
+  TableConfig config = table_test::Config(1, "sgd");
+  config.expire.unseen = 10 * kSecond;
+  std::vector<uint64_t> keys;
+  for (uint64_t key = 0; key < 5000; ++key) keys.push_back(key);
+  for (const bool rows_first : {false, true}) {
+    MemoryTable table(config, {.shards = 4});
+    table_test::Observe(table, 0, 0, keys);
+    table.EndCut(table.Cut(true), true);
+    for (int64_t round = 1; round <= 3; ++round) {
+      EXPECT_EQ(table.Expire(20 * round * kSecond), 5000);
+      table_test::Observe(table, round, 20 * round * kSecond, keys);
+    }
+    EXPECT_EQ(table.Expire(100 * kSecond), 5000);
+    table_test::Observe(table, 4, 100 * kSecond, {keys.begin(), keys.begin() + 2000});
+    auto cut = table.Cut(false);
+    int64_t rows = 0;
+    const auto visit_rows = [&] {
+      cut->ForEachRow(RowClass::kFull, [&](const uint32_t*) { ++rows; });
+    };
+    if (rows_first) visit_rows();
+    EXPECT_EQ(cut->num_deleted(), 3000);
+    std::vector<uint64_t> hashes;
+    cut->ForEachDeleted([&](uint64_t key) {
+      EXPECT_GE(key, 2000u);
+      hashes.push_back(config.Hash(key));
+    });
+    EXPECT_EQ(hashes.size(), 3000u);
+    EXPECT_TRUE(std::is_sorted(hashes.begin(), hashes.end()));
+    if (!rows_first) visit_rows();
+    EXPECT_EQ(rows, 2000);
+    table.EndCut(std::move(cut), true);
+  }
+}
+
+// The bytes that following changes takes after all rows have been written to while a full cut is
+// read: when `part` of its rows have been, and after some steps more.
+std::pair<int64_t, int64_t> BytesOfCopies(double part) {
+  const TableConfig config = table_test::Config(16, "adagrad");
+  constexpr uint64_t kRows = 100'000;
+  MemoryTable table(config, {.shards = 8});
+  std::vector<uint64_t> keys;
+  for (uint64_t key = 0; key < kRows; ++key) keys.push_back(key);
+  for (int64_t step = 0; step < 3; ++step) {  // so that there are bits for the slots
+    table_test::Observe(table, step, step * kSecond, keys);
+    table.EndCut(table.Cut(true), true);
+  }
+  auto cut = table.Cut(true);
+  const int64_t before = table.Info().bytes;
+  int64_t rows = 0, at_most = 0;
+  cut->ForEachRow(RowClass::kFull, [&](const uint32_t*) {
+    if (rows++ != static_cast<int64_t>(part * kRows)) return;
+    table_test::Observe(table, 3, 3 * kSecond, keys);
+    at_most = table.Info().bytes - before;
+  });
+  EXPECT_EQ(rows, static_cast<int64_t>(kRows));
+  for (int64_t step = 4; step < 20; ++step) table_test::Observe(table, step, step * kSecond, {1});
+  const int64_t left = table.Info().bytes - before;
+  table.EndCut(std::move(cut), true);
+  return {at_most, left};
+}
+
+TEST(MemoryCut, KeepsCopiesOfRowsThatAreNotWrittenYetAndLetsThemGo) {
+  const int64_t all = BytesOfCopies(0).first;
+  const int64_t row_bytes =
+      static_cast<int64_t>(RowLayout(table_test::Config(16, "adagrad")).bytes(RowClass::kFull));
+  EXPECT_GT(all, 100'000 * row_bytes);
+  EXPECT_LT(BytesOfCopies(0.5).first, all * 3 / 4);
+  EXPECT_LT(BytesOfCopies(0.95).first, all / 4);
+  EXPECT_EQ(BytesOfCopies(0).second, 0);
+}
+
 // Training on from a restored table equals the run that was not interrupted, whatever has moved in.
 TEST(MemoryTable, TrainsOnFromSavedRowsAsIfNothingHadHappened) {
   for (unsigned run = 0; run < 12; ++run) {

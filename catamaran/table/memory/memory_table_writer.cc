@@ -78,6 +78,7 @@ void MemoryTableWriter::Apply(const TableStep& step) {
   policies_.expiry.EndStep(step.event_time, Counts());
   RunExpiry();
   for (int64_t s = 0; s < store_.num_shards(); ++s) store_.shard(s).Reclaim();
+  for (auto& changes : changes_) changes->Reclaim();
 }
 
 void MemoryTableWriter::UpdateShared(const TableStep& step) {

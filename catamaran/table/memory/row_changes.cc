@@ -5,63 +5,6 @@
 #include "catamaran/table/memory/row_access.h"
 
 namespace catamaran {
-namespace {
-
-constexpr int64_t kChunkWords = int64_t{1} << 16;
-
-}  // namespace
-
-CopiedRows::CopiedRows(int words)
-    : words_(words), entries_per_chunk_(std::max<int64_t>(16, kChunkWords / (words + 1))) {}
-
-void CopiedRows::Append(uint32_t slot, const uint32_t* row) {
-  Chunk* chunk = last_;
-  int64_t entry = chunk == nullptr ? 0 : chunk->entries.load(std::memory_order_relaxed);
-  if (chunk == nullptr || entry == entries_per_chunk_) {
-    chunk = new Chunk;
-    const auto words = static_cast<size_t>(entries_per_chunk_ * (words_ + 1));
-    chunk->words = std::make_unique_for_overwrite<uint32_t[]>(words);
-    bytes_.fetch_add(static_cast<int64_t>(words) * 4, std::memory_order_relaxed);
-    (last_ == nullptr ? first_ : last_->next).store(chunk, std::memory_order_release);
-    last_ = chunk;
-    entry = 0;
-  }
-  uint32_t* to = chunk->words.get() + entry * (words_ + 1);
-  to[0] = slot;
-  std::copy_n(row, words_, to + 1);
-  to[1 + row_words::kTag] = RecordFeature(row);
-  chunk->entries.store(entry + 1, std::memory_order_release);
-}
-
-const uint32_t* CopiedRows::Find(uint32_t slot) {
-  if (at_ == nullptr) at_ = first_.load(std::memory_order_acquire);
-  while (at_ != nullptr) {
-    const int64_t entries = at_->entries.load(std::memory_order_acquire);
-    for (; at_entry_ < entries; ++at_entry_) {
-      const uint32_t* entry = at_->words.get() + at_entry_ * (words_ + 1);
-      found_.emplace(entry[0], entry + 1);
-    }
-    Chunk* next = at_->next.load(std::memory_order_acquire);
-    if (at_entry_ < entries_per_chunk_ || next == nullptr) break;
-    at_ = next;
-    at_entry_ = 0;
-  }
-  const auto it = found_.find(slot);
-  return it == found_.end() ? nullptr : it->second;
-}
-
-void CopiedRows::Clear() {
-  for (Chunk* chunk = first_.load(); chunk != nullptr;) {
-    delete std::exchange(chunk, chunk->next.load());
-  }
-  first_.store(nullptr);
-  last_ = nullptr;
-  bytes_.store(0);
-  at_ = nullptr;
-  at_entry_ = 0;
-  found_ = {};
-}
-
 RowChanges::RowChanges(const Shard& shard, const RowLayout& layout) : shard_(shard) {
   for (size_t c = 0; c < kRowClasses; ++c) {
     now_[c] = std::make_unique<SlotBits>(RowHandle::kMaxRows);
@@ -113,15 +56,24 @@ int64_t RowChanges::CountSlots(RowClass c) const {
   return cut_all_ ? int64_t{cut_count_[k]} : before_[k]->Count(cut_count_[k]);
 }
 
-void RowChanges::ReadSlot(RowHandle slot, uint32_t* record) {
+void RowChanges::ReadWords(RowHandle slot, uint32_t* record, int words) {
   const auto c = static_cast<size_t>(slot.row_class());
   // A slot is copied, then marked, then changed: what was read of one that is not marked
   // afterwards is what it held at the cut.
   while (!now_[c]->Test(slot.index())) {
-    if (shard_.ReadSlot(slot, record) && !now_[c]->Test(slot.index())) return;
+    if (LoadRow(shard_.row(slot), record, words) && !now_[c]->Test(slot.index())) return;
   }
-  const uint32_t* copy = copied_[c]->Find(slot.index());
-  std::copy_n(copy, copied_[c]->words(), record);
+  std::copy_n(copied_[c]->Find(slot.index()), words, record);
+}
+
+void RowChanges::ReadSlot(RowHandle slot, uint32_t* record) {
+  ReadWords(slot, record, copied_[static_cast<size_t>(slot.row_class())]->words());
+}
+
+uint64_t RowChanges::ReadKey(RowHandle slot) {
+  uint32_t words[row_words::kKey + 2];
+  ReadWords(slot, words, row_words::kKey + 2);
+  return RecordKey(words);
 }
 
 int64_t RowChanges::bytes() const {

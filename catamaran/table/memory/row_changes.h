@@ -5,6 +5,7 @@
 // the cut in progress holds. The first change of a slot after a cut that holds it copies what it
 // held to a log; whoever saves reads a slot where it lies and, if it has changed, in the log. So a
 // cut costs nothing when it is made, and a copy only for rows that are written while it is saved.
+// The log holds at most the rows that the saver has not let go yet; it does so class by class.
 //
 // Nothing is followed until the first cut (or Follow): everything has changed then.
 //
@@ -18,47 +19,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "catamaran/table/memory/copied_rows.h"
 #include "catamaran/table/memory/shard.h"
 #include "catamaran/table/memory/slot_bits.h"
 
 namespace catamaran {
-
-// Records of one class as they were, in the order in which they were copied.
-// Thread safety: one thread appends, one other reads.
-class CopiedRows {
- public:
-  explicit CopiedRows(int words);
-  ~CopiedRows() { Clear(); }
-  CopiedRows(const CopiedRows&) = delete;
-  CopiedRows& operator=(const CopiedRows&) = delete;
-
-  void Append(uint32_t slot, const uint32_t* row);
-  // The record that was appended for a slot, its sequence bits 0, or null. Good until Clear.
-  const uint32_t* Find(uint32_t slot);
-  void Clear();
-  int words() const { return words_; }
-  int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-
- private:
-  struct Chunk {
-    std::unique_ptr<uint32_t[]> words;  // entries: the slot, then the record
-    std::atomic<int64_t> entries = 0;
-    std::atomic<Chunk*> next = nullptr;
-  };
-
-  const int words_;
-  const int64_t entries_per_chunk_;
-  std::atomic<Chunk*> first_ = nullptr;
-  Chunk* last_ = nullptr;  // the appender's
-  std::atomic<int64_t> bytes_ = 0;
-  // The reader's: what it has seen so far.
-  Chunk* at_ = nullptr;
-  int64_t at_entry_ = 0;
-  std::unordered_map<uint32_t, const uint32_t*> found_;
-};
 
 class RowChanges final : public SlotWatcher {
  public:
@@ -83,6 +50,11 @@ class RowChanges final : public SlotWatcher {
   // While true, slots that get a row for the first time are not called changed: what they get has
   // been saved already.
   void set_clean(bool clean) { clean_ = clean; }
+  // Gives memory back that a cut needs no more, a little at a time. Call it once a step.
+  void Reclaim() {
+    if (!cutting_) return;
+    for (const auto& copied : copied_) copied->Reclaim();
+  }
 
   // --- While nobody writes.
 
@@ -99,8 +71,14 @@ class RowChanges final : public SlotWatcher {
   template <class F>
   void ForEachSlot(RowClass c, F&& visit) const;
   // Copies the record that the slot held at the cut. REQUIRES: the cut holds the slot; the caller
-  // has a guard of the table's epochs.
+  // has a guard of the table's epochs; its class has not been let go.
   void ReadSlot(RowHandle slot, uint32_t* record);
+  // The key of that record.
+  uint64_t ReadKey(RowHandle slot);
+  // To be called now and then, without a guard: what ReadSlot would have to catch up with.
+  void CatchUp(RowClass c) { copied_[static_cast<size_t>(c)]->CatchUp(); }
+  // Slots of the class will not be read any more: what they held is not kept any more.
+  void LetGo(RowClass c) { copied_[static_cast<size_t>(c)]->LetGo(); }
   // Keys that went before the cut; they may be there again, and stand here more than once.
   const std::vector<uint64_t>& deleted() const { return deleted_before_; }
 
@@ -110,6 +88,8 @@ class RowChanges final : public SlotWatcher {
 
  private:
   void OnFirstChange(RowHandle slot);
+  // The first words of the record that the slot held at the cut.
+  void ReadWords(RowHandle slot, uint32_t* record, int words);
   bool CutHolds(size_t c, uint32_t index) const {
     return index < cut_count_[c] && (cut_all_ || before_[c]->Test(index));
   }
