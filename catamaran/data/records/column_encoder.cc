@@ -1,13 +1,14 @@
 #include "catamaran/data/records/column_encoder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "catamaran/base/hash.h"
 #include "catamaran/data/records/bit_packing.h"
 #include "catamaran/data/records/record_format.h"
 
@@ -39,26 +40,36 @@ void AppendValues(std::span<const T> values, std::string& out) {
   out.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
+template <class T>
+uint64_t HashOf(T value) {
+  return Mix64(static_cast<uint64_t>(value));
+}
+uint64_t HashOf(std::string_view text) { return HashString(text); }
+
 // The distinct values in order of their first occurrence, and which of them each value is. Gives up
 // (empty) when there are more than a quarter as many as values.
 template <class T>
 struct Dictionary {
-  explicit Dictionary(const std::vector<T>& values) {
+  explicit Dictionary(std::span<const T> values) {
     const size_t limit = values.size() / 4;
-    std::unordered_map<T, uint32_t> places;
-    places.reserve(limit + 1);
+    if (limit == 0) return;
+    // Open addressing: the place in `distinct` plus one, or 0. At most half full.
+    std::vector<uint32_t> places(std::bit_ceil(2 * limit), 0);
     which.reserve(values.size());
     for (const T& value : values) {
-      const auto [place, is_new] =
-          places.try_emplace(value, static_cast<uint32_t>(distinct.size()));
-      if (is_new) {
+      size_t slot = HashOf(value) & (places.size() - 1);
+      while (places[slot] != 0 && distinct[places[slot] - 1] != value) {
+        slot = (slot + 1) & (places.size() - 1);
+      }
+      if (places[slot] == 0) {
         if (distinct.size() == limit) {
           distinct.clear();
           return;
         }
         distinct.push_back(value);
+        places[slot] = static_cast<uint32_t>(distinct.size());
       }
-      which.push_back(place->second);
+      which.push_back(places[slot] - 1);
     }
   }
 
@@ -122,7 +133,7 @@ void EncodeInts(std::span<const int64_t> ints, std::string& out) {
       return;
     }
   }
-  const Dictionary<int64_t> dictionary({ints.begin(), ints.end()});
+  const Dictionary<int64_t> dictionary(ints);
   if (dictionary.found()) {
     const double bytes = static_cast<double>(dictionary.distinct.size() * 8) +
                          static_cast<double>(PackedBytes(ints.size(), dictionary.width(), 32));

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "catamaran/base/faulty_file.h"
 #include "catamaran/data/data_test_util.h"
 #include "catamaran/data/records/record_reader.h"
@@ -167,6 +169,27 @@ TEST_F(Records, OnlyTheColumnsAskedForAreReadInTheirOrder) {
               StartsWith("a.rec: block 1, column 'pixels': damaged: bytes "));
   EXPECT_EQ(MessageOf([&] { OpenReader(fs_, "a.rec", {.columns = {"titel"}}); }),
             "a.rec: there is no column 'titel'; did you mean 'title'?");
+}
+
+TEST_F(Records, ThreadsReadBlocksOfOneFileAtTheSameTime) {
+  const RowBlock rows = RandomRows(400);
+  Write(rows, {.rows_per_block = 20});
+  const auto file = RecordFile::Open(fs_, "a.rec");
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5};
+  std::vector<RowBlock> blocks(20);
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      BlockDecoder decoder;
+      for (int64_t b = t; b < 20; b += 4) {
+        file->ReadBlock(b, file->schema(), all, decoder, blocks[static_cast<size_t>(b)]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  RowBlock read(rows.schema());
+  for (const RowBlock& block : blocks) read.AppendRows(block, 0, block.rows());
+  EXPECT_EQ(read, rows);
 }
 
 TEST_F(Records, StatisticsOfColumnsAreInTheFile) {

@@ -20,6 +20,8 @@ using record_format::Store;
 // already.
 constexpr size_t kCompressFrom = 4096;
 constexpr double kCompressionPays = 0.75;
+// After a block in which compressing a column did not pay, it is not tried in as many.
+constexpr int kBlocksWithoutTrial = 15;
 
 // What the rows [begin, end) take in memory.
 int64_t BytesOfRows(const RowBlock& block, int64_t begin, int64_t end) {
@@ -53,7 +55,8 @@ class RecordWriter::Impl {
         temporary_(path + ".tmp"),
         schema_(schema),
         options_(options),
-        pending_(schema) {
+        pending_(schema),
+        pauses_(static_cast<size_t>(schema.size()), 0) {
     if (options.rows_per_block < 1 || options.rows_per_block > record_format::kMaxBlockRows) {
       Fail("{}: blocks of {} rows; wanted 1 to {}", path, options.rows_per_block,
            record_format::kMaxBlockRows);
@@ -177,12 +180,17 @@ class RecordWriter::Impl {
     EncodeColumn(schema_[column], pending_[column], pending_.rows(), piece_);
     const uint64_t raw_bytes = piece_.size();
     auto compression = record_format::Compression::kNone;
-    if (options_.compress && piece_.size() >= kCompressFrom) {
+    int& pause = pauses_[static_cast<size_t>(column)];
+    if (pause > 0) {
+      --pause;
+    } else if (options_.compress && piece_.size() >= kCompressFrom) {
       zstd_.Compress(std::as_bytes(std::span(piece_)), compressed_);
       if (!compressed_.empty() && static_cast<double>(compressed_.size()) <=
                                       kCompressionPays * static_cast<double>(piece_.size())) {
         compression = record_format::Compression::kZstd;
         piece_.swap(compressed_);
+      } else {
+        pause = kBlocksWithoutTrial;
       }
     }
     const ColumnBlock& block = pending_[column];
@@ -289,6 +297,7 @@ class RecordWriter::Impl {
   std::vector<BlockEntry> index_;
   std::vector<ColumnStatsCollector> stats_;
   ZstdCodec zstd_;
+  std::vector<int> pauses_;  // by column: as many blocks are stored without trying to compress
   std::string block_, piece_, compressed_;
 };
 
