@@ -38,7 +38,4 @@ class ByteStream {
 // An Error for a gzip'd file in a build without zlib.
 std::unique_ptr<ByteStream> OpenByteStream(const FileSystem& fs, const std::string& path);
 
-// The whole contents, decompressed. An Error if they have more than `max_bytes`.
-std::string ReadWholeStream(const FileSystem& fs, const std::string& path, size_t max_bytes);
-
 }  // namespace catamaran

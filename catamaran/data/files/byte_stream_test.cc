@@ -84,15 +84,6 @@ TEST(ByteStream, AGzippedFileThatIsCutOffOrChangedIsAnErrorThatNamesIt) {
       MessageOf([&] { ReadAll(*OpenByteStream(fs, "more.gz")); }).starts_with("more.gz: damaged"));
 }
 
-TEST(ByteStream, AWholeStreamIsReadUpToALimit) {
-  FaultyFileSystem fs;
-  const std::string zeros(1'000'000, '\0');
-  WriteFileAtomically(fs, "bomb.gz", testing::Gzipped(zeros));
-  EXPECT_TRUE(ReadWholeStream(fs, "bomb.gz", zeros.size()) == zeros);
-  EXPECT_EQ(MessageOf([&] { ReadWholeStream(fs, "bomb.gz", zeros.size() - 1); }),
-            "bomb.gz: has more than 999999 bytes");
-}
-
 #endif
 
 }  // namespace

@@ -87,7 +87,13 @@ CsvFile OpenCsvFile(const FileSystem& fs, const std::string& path, const TextOpt
   bool any = lines->Next();
   for (int64_t i = 0; any && i < options.skip_lines; ++i) any = lines->Next();
   while (any && lines->fields()[0].empty()) any = lines->Next();
-  if (!any) Fail("{}: is empty: it has no row to read", path);
+  if (!any) {
+    CsvFile nothing;
+    nothing.rows = OpenSplitter(fs, path, split);
+    nothing.rows->Seek(lines->next_offset(), lines->next_line());
+    nothing.empty = true;
+    return nothing;
+  }
 
   split.quote = options.quote;
   split.keep_empty_lines = false;
@@ -101,7 +107,7 @@ CsvFile OpenCsvFile(const FileSystem& fs, const std::string& path, const TextOpt
   file.rows = OpenSplitter(fs, path, split);
   CsvSplitter& rows = *file.rows;
   rows.Seek(lines->offset(), lines->line());
-  if (!rows.Next()) Fail("{}: is empty: it has no row to read", path);
+  CATAMARAN_CHECK(rows.Next());
 
   const auto first_offset = rows.offset();
   const auto first_line = rows.line();

@@ -24,9 +24,10 @@ struct CsvFile {
   std::vector<std::string> names;     // of the fields
   bool has_names = false;             // from a header or the user; else they are c1, c2, …
   bool trim = false;
+  bool empty = false;  // no row at all, not even a header; then there are no names
 };
 
-// An Error if the file has no row, or names that do not fit to its fields.
+// An Error if the names do not fit to the fields.
 CsvFile OpenCsvFile(const FileSystem& fs, const std::string& path, const TextOptions& options);
 
 // Finds the columns' kinds from the first rows, one column a field: i64 if all are whole numbers

@@ -56,6 +56,10 @@ class CsvReader final : public TextReader {
         trim_(file.trim),
         inferred_(columns.inferred) {
     const Schema& all = columns.schema;
+    if (file.empty) {
+      SetSchema(options.columns.empty() ? all : all.Select(options.columns, path()));
+      return;
+    }
     const ColumnFields fields = columns.by_name ? FieldsByName(all, file.names, path())
                                                 : FieldsByPlace(all, fields_, path());
     for (const std::string& name : options_.hexadecimal) {
@@ -238,6 +242,8 @@ std::unique_ptr<RowReader> OpenDelimited(std::string_view kind, const FileSystem
   if (options.schema) {
     columns = {.schema = *options.schema, .by_name = file.has_names};
   } else {
+    if (file.empty)
+      Fail("{}: is empty: its columns cannot be inferred, a schema must say them", path);
     columns = {.schema = InferCsvSchema(file, options.text), .inferred = true};
   }
   return std::make_unique<CsvReader>(kind, std::move(file), columns, options);
@@ -267,7 +273,7 @@ std::unique_ptr<RowReader> OpenCriteo(const FileSystem& fs, const std::string& p
   preset.text.trim = false;
   preset.text.names.clear();
   CsvFile file = OpenCsvFile(fs, path, preset.text);
-  const size_t found = file.names.size();
+  const size_t found = file.empty ? 1 + kDense + kCategorical : file.names.size();
   if (found != 1 + kDense + kCategorical && found != kDense + kCategorical) {
     Fail("{}: the first row has {} fields; Criteo's have 40, or 39 without the label", path, found);
   }

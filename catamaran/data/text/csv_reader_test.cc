@@ -130,7 +130,6 @@ TEST_F(Csv, TheHeaderAndNamesMayBeGiven) {
   options_.text.header.reset();
   options_.text.skip_lines = 2;
   EXPECT_EQ(Inferred("# \"odd\n\nx,y\n1,2\n"), "x: i64\ny: i64\n");
-  EXPECT_EQ(MessageOf([&] { Open("a\n\n\n"); }), "f.csv: is empty: it has no row to read");
 }
 
 TEST_F(Csv, SpacesAfterEverySeparatorAreLeftOut) {
@@ -210,7 +209,7 @@ TEST_F(Csv, PositionsAreExactAlsoInGzippedFilesAndLists) {
   other.Put(int64_t{5});
   other.Put(int64_t{0});
   EXPECT_EQ(MessageOf([&] { Open("a,b\n1,2\n")->Seek(other.Take()); }),
-            "f.csv: cannot go to byte 1048576: there are 8");
+            "f.csv: cannot go to byte 1048575: there are 8");
 }
 
 TEST_F(Csv, WhatIsInferredFromTheFirstFileHoldsForAll) {
@@ -222,6 +221,26 @@ TEST_F(Csv, WhatIsInferredFromTheFirstFileHoldsForAll) {
   options_.columns = {"b"};
   EXPECT_EQ(ReadRest(*OpenReader(fs_, std::vector<std::string>{"1.csv", "2.csv"}, options_)).rows(),
             2);
+}
+
+TEST_F(Csv, AnEmptyFileHasNoRowsButNoColumnsOfItsOwn) {
+  EXPECT_EQ(Problem("\n\n"),
+            "f.csv: is empty: its columns cannot be inferred, a schema must say them");
+  EXPECT_EQ(Rows("a,b\n").rows(), 0);
+  Declare("a: i64\nb: f32[7]");
+  EXPECT_EQ(Rows("").rows(), 0);
+  WriteFileAtomically(fs_, "1.csv", "a,b\n1,2\n");
+  WriteFileAtomically(fs_, "2.csv", "");
+  WriteFileAtomically(fs_, "3.csv", "a,b\n3,4\n");
+  EXPECT_EQ(ReadRest(*OpenReader(fs_, std::vector<std::string>{"[123].csv"})).rows(), 2);
+}
+
+TEST_F(Csv, APositionOfAnotherFileIsRefused) {
+  const auto reader = Open("a,b\n1,2\n3,4\n");
+  RowBlock block;
+  reader->Read(1, block);
+  EXPECT_EQ(MessageOf([&] { Open("a,b\n111,222\n333,444\n")->Seek(reader->position()); }),
+            "f.csv: no line begins at byte 8; is it another file than it was?");
 }
 
 std::string CriteoRow(int label, const std::string& first_id) {

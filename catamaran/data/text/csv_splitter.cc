@@ -53,8 +53,10 @@ void CsvSplitter::Find() {
 
 // The last row need not have an end; it gets one, in the padding.
 void CsvSplitter::EndLastRow() {
-  const size_t size = window_.text().size();
+  const std::string_view text = window_.text();
+  const size_t size = text.size();
   if (!ended_ || next_ >= size) return;
+  if (ends_count_ > 0 && ends_[ends_count_ - 1] == size - 1 && text.back() == '\n') return;
   *window_.mutable_end() = '\n';
   ends_[ends_count_++] = static_cast<uint32_t>(size);
 }
@@ -163,7 +165,18 @@ void CsvSplitter::SkipLine() {
 }
 
 void CsvSplitter::Seek(uint64_t offset, uint64_t line) {
-  window_.Seek(offset);
+  // What is before a line says whether it is one; the end of a file may come without a newline.
+  const bool may_be_inside = offset > 0 && offset != kByteOrderMark.size();
+  window_.Seek(offset - (may_be_inside ? 1 : 0));
+  if (may_be_inside) {
+    if (window_.Fill()) {
+      const bool line_begins = window_.text()[0] == '\n';
+      window_.Consume(1);
+      if (!line_begins && (!window_.text().empty() || window_.Fill())) {
+        Fail("{}: no line begins at byte {}; is it another file than it was?", path(), offset);
+      }
+    }
+  }
   next_ = row_ = 0;
   ends_count_ = ends_used_ = 0;
   quotes_ = in_quotes_ = ended_ = false;

@@ -68,7 +68,7 @@ class CsvSplitter {
   uint64_t next_line() const { return next_line_; }
   uint64_t next_offset() const { return window_.offset() + next_; }
 
-  // Goes on at a row's beginning.
+  // Goes on at a row's beginning. An Error if no line begins there: the file is another one.
   void Seek(uint64_t offset, uint64_t line);
 
   const std::string& path() const { return window_.path(); }

@@ -24,6 +24,10 @@ TEST(Lines, EveryLineIsARowAnEmptyOneToo) {
   EXPECT_EQ(rows[0].text(3), std::string_view("thr\0ee", 6));
   EXPECT_EQ(rows[0].text(4), "\xff last");
   testing::CheckPositions(open, 1);
+  // The newline at the end of the last line begins no other.
+  WriteFileAtomically(fs, "f.txt", "a\n\nb\n\n");
+  EXPECT_EQ(testing::ReadRest(*open()).rows(), 4);
+  testing::CheckPositions(open, 1);
   WriteFileAtomically(fs, "empty.txt", "");
   EXPECT_EQ(testing::ReadRest(*OpenReader(fs, "empty.txt")).rows(), 0);
 }

@@ -1,5 +1,6 @@
 #include "catamaran/data/text/numbers.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -75,14 +76,27 @@ bool ParseLongF32(std::string_view text, float* value) {
 }
 
 template <class Int>
-bool ParseInteger(std::string_view text, Int* value, int base) {
+bool ParseInteger(std::string_view text, Int* value) {
+  text = WithoutPlus(text);
   const char* const end = text.data() + text.size();
   Int parsed = 0;
-  const auto answer = std::from_chars(text.data(), end, parsed, base);
+  const auto answer = std::from_chars(text.data(), end, parsed);
   if (answer.ec != std::errc() || answer.ptr != end) return false;
   *value = parsed;
   return true;
 }
+
+// What each character means as a hexadecimal digit; 16 or more: nothing.
+constexpr std::array<uint8_t, 256> kHexDigits = [] {
+  std::array<uint8_t, 256> digits{};
+  digits.fill(0xff);
+  for (int i = 0; i < 10; ++i) digits[static_cast<size_t>('0' + i)] = static_cast<uint8_t>(i);
+  for (int i = 0; i < 6; ++i) {
+    digits[static_cast<size_t>('a' + i)] = static_cast<uint8_t>(10 + i);
+    digits[static_cast<size_t>('A' + i)] = static_cast<uint8_t>(10 + i);
+  }
+  return digits;
+}();
 
 }  // namespace
 
@@ -90,17 +104,20 @@ bool ParseF32(std::string_view text, float* value) {
   return ParseShortF32(text, value) || ParseLongF32(text, value);
 }
 
-bool ParseI64(std::string_view text, int64_t* value) {
-  return ParseInteger(WithoutPlus(text), value, 10);
-}
+bool ParseI64(std::string_view text, int64_t* value) { return ParseInteger(text, value); }
 
-bool ParseU8(std::string_view text, uint8_t* value) {
-  return ParseInteger(WithoutPlus(text), value, 10);
-}
+bool ParseU8(std::string_view text, uint8_t* value) { return ParseInteger(text, value); }
 
 bool ParseHex64(std::string_view text, int64_t* value) {
+  if (text.empty() || text.size() > 16) return false;
   uint64_t bits = 0;
-  if (!ParseInteger(text, &bits, 16)) return false;
+  uint8_t all = 0;
+  for (const char c : text) {
+    const uint8_t digit = kHexDigits[static_cast<uint8_t>(c)];
+    all |= digit;
+    bits = bits << 4 | digit;
+  }
+  if (all >= 16) return false;
   *value = static_cast<int64_t>(bits);
   return true;
 }
