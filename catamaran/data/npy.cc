@@ -212,29 +212,6 @@ void TransposeElements(const Word* from, Word* to, const Shape& shape) {
   }
 }
 
-Tensor ToRowMajor(const Tensor& stored) {
-  Tensor result = Tensor::Allocate(stored.dtype(), stored.shape());
-  const void* from = stored.raw_data();
-  void* to = result.mutable_raw_data();
-  auto transpose = [&]<class Word>(Word) {
-    TransposeElements(static_cast<const Word*>(from), static_cast<Word*>(to), stored.shape());
-  };
-  switch (SizeOf(stored.dtype())) {
-    case 1:
-      transpose(uint8_t{});
-      break;
-    case 2:
-      transpose(uint16_t{});
-      break;
-    case 4:
-      transpose(uint32_t{});
-      break;
-    default:
-      transpose(uint64_t{});
-  }
-  return result;
-}
-
 }  // namespace
 
 NpyHeader ParseNpyHeader(std::string_view start, std::string_view file) {
@@ -263,6 +240,29 @@ NpyHeader ParseNpyHeader(std::string_view start, std::string_view file) {
   return header;
 }
 
+Tensor FromFortranOrder(const Tensor& stored) {
+  Tensor result = Tensor::Allocate(stored.dtype(), stored.shape());
+  const void* from = stored.raw_data();
+  void* to = result.mutable_raw_data();
+  auto transpose = [&]<class Word>(Word) {
+    TransposeElements(static_cast<const Word*>(from), static_cast<Word*>(to), stored.shape());
+  };
+  switch (SizeOf(stored.dtype())) {
+    case 1:
+      transpose(uint8_t{});
+      break;
+    case 2:
+      transpose(uint16_t{});
+      break;
+    case 4:
+      transpose(uint32_t{});
+      break;
+    default:
+      transpose(uint64_t{});
+  }
+  return result;
+}
+
 Tensor ReadNpy(const FileSystem& fs, const std::string& path) {
   const auto file = fs.OpenRead(path);
   std::string start(std::min<uint64_t>(file->size(), 12 + kMaxNpyHeader), '\0');
@@ -280,7 +280,7 @@ Tensor ReadNpy(const FileSystem& fs, const std::string& path) {
   file->ReadExactly(header.data_offset,
                     {static_cast<std::byte*>(tensor.mutable_raw_data()), bytes});
   CheckBoolBytes(tensor, path);
-  return header.fortran_order && header.shape.rank() > 1 ? ToRowMajor(tensor) : tensor;
+  return header.fortran_order && header.shape.rank() > 1 ? FromFortranOrder(tensor) : tensor;
 }
 
 std::string FormatNpyHeader(DType dtype, const Shape& shape) {

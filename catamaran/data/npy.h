@@ -39,6 +39,9 @@ inline constexpr size_t kMaxNpyHeader = size_t{1} << 16;
 // begin with `file`.
 NpyHeader ParseNpyHeader(std::string_view start, std::string_view file);
 
+// The tensor whose elements `stored` holds in Fortran order, in ours.
+Tensor FromFortranOrder(const Tensor& stored);
+
 // What stands before the elements of a file that WriteNpy writes, for those who write the elements
 // of a large one piece by piece: row-major, little-endian. An Error for bf16.
 std::string FormatNpyHeader(DType dtype, const Shape& shape);

@@ -1,6 +1,8 @@
 #include "catamaran/data/files/npy_reader.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,8 @@
 namespace catamaran {
 
 namespace {
+
+constexpr size_t kPieceBytes = size_t{256} << 10;
 
 StoredType NpyType(DType dtype, const std::string& path) {
   switch (dtype) {
@@ -38,6 +42,60 @@ StoredType NpyType(DType dtype, const std::string& path) {
   }
 }
 
+// Bytes in memory.
+class TensorStream final : public ByteStream {
+ public:
+  TensorStream(Tensor tensor, std::string path)
+      : tensor_(std::move(tensor)), path_(std::move(path)) {}
+
+  size_t Read(std::span<char> out) override {
+    const size_t got = std::min<uint64_t>(out.size(), tensor_.num_bytes() - offset_);
+    if (got > 0)
+      std::memcpy(out.data(), static_cast<const char*>(tensor_.raw_data()) + offset_, got);
+    offset_ += got;
+    return got;
+  }
+  void Seek(uint64_t offset) override {
+    CATAMARAN_CHECK(offset <= tensor_.num_bytes());
+    offset_ = offset;
+  }
+  uint64_t offset() const override { return offset_; }
+  const std::string& path() const override { return path_; }
+
+ private:
+  const Tensor tensor_;
+  const std::string path_;
+  uint64_t offset_ = 0;
+};
+
+// The elements, which begin where the stream is and go to its end, in our order.
+Tensor ReadFortranOrder(ByteStream& stream, const NpyHeader& header) {
+  int64_t wanted = 0;
+  try {
+    if (__builtin_mul_overflow(header.shape.num_elements(),
+                               static_cast<int64_t>(SizeOf(header.dtype)), &wanted)) {
+      wanted = -1;
+    }
+  } catch (const Error&) {
+    wanted = -1;
+  }
+  // Memory grows with what is there, not with what the header says.
+  std::string bytes;
+  size_t filled = 0, got = 0;
+  do {
+    filled += got;
+    if (bytes.size() - filled < kPieceBytes) bytes.resize(std::max(2 * filled, 2 * kPieceBytes));
+    got = stream.Read({bytes.data() + filled, bytes.size() - filled});
+  } while (got > 0);
+  if (wanted < 0 || filled != static_cast<uint64_t>(wanted)) {
+    Fail("{}: {}{} does not take the {} bytes that follow the header", stream.path(),
+         Name(header.dtype), header.shape.ToString(), filled);
+  }
+  Tensor stored = Tensor::Allocate(header.dtype, header.shape);
+  if (filled > 0) std::memcpy(stored.mutable_raw_data(), bytes.data(), filled);
+  return FromFortranOrder(stored);
+}
+
 }  // namespace
 
 StoredArray OpenNpyArray(std::unique_ptr<ByteStream> stream, std::string name) {
@@ -54,12 +112,6 @@ StoredArray OpenNpyArray(std::unique_ptr<ByteStream> stream, std::string name) {
   if (header.shape.rank() == 0) {
     Fail("{}: is a single number; rows need an array with a first axis", path);
   }
-  if (header.fortran_order && header.shape.rank() > 1) {
-    Fail(
-        "{}: is in Fortran order, so that its rows do not lie together; save "
-        "numpy.ascontiguousarray of it",
-        path);
-  }
   StoredArray array;
   array.type = NpyType(header.dtype, path);
   array.rows = header.shape[0];
@@ -69,6 +121,11 @@ StoredArray OpenNpyArray(std::unique_ptr<ByteStream> stream, std::string name) {
   array.data_offset = header.data_offset;
   array.stream = std::move(stream);
   array.stream->Seek(array.data_offset);
+  if (header.fortran_order && header.shape.rank() > 1) {
+    Tensor rows = ReadFortranOrder(*array.stream, header);
+    array.stream = std::make_unique<TensorStream>(std::move(rows), array.stream->path());
+    array.data_offset = 0;
+  }
   return array;
 }
 

@@ -1,8 +1,8 @@
 // data/files/npy_reader.h
 //
 // NumPy's .npy and .npz files as rows along the first axis. A .npy has one column, x; a .npz one
-// for each array, under its name. Arrays in Fortran order with more than one axis are refused:
-// their rows do not lie together.
+// for each array, under its name. The rows of an array in Fortran order with more than one
+// axis do not lie together: it is read whole when it is opened, and stays in memory.
 
 #pragma once
 

@@ -58,6 +58,19 @@ TEST(NpyRows, ElementsBecomeWhatColumnsHold) {
             "a.npy: has a number of 2^63 or more, which no i64 column holds");
 }
 
+TEST(NpyRows, ArraysInFortranOrderGiveTheirRowsToo) {
+  FaultyFileSystem fs;
+  std::string file = Npy<float>(DType::kF32, {3, 2}, {1, 3, 5, 2, 4, 6});
+  const size_t at = file.find("False");
+  file.replace(at, 5, "True ");
+  WriteFileAtomically(fs, "a.npy", file);
+  const auto open = [&] { return OpenReader(fs, "a.npy"); };
+  EXPECT_THAT(ReadRest(*open())[0].floats.span(), ElementsAre(1, 2, 3, 4, 5, 6));
+  testing::CheckPositions(open, 1);
+  WriteFileAtomically(fs, "a.npy", file.substr(0, file.size() - 1));
+  EXPECT_EQ(MessageOf(open), "a.npy: f32[3, 2] does not take the 23 bytes that follow the header");
+}
+
 TEST(NpyRows, FilesThatLieAreRefused) {
   FaultyFileSystem fs;
   const auto problem = [&](const std::string& file) {
