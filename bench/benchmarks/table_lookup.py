@@ -55,6 +55,7 @@ BENCHMARK = Benchmark(
           "rows reserved, their memory in huge pages, and absl's are asked ahead for the best "
           "number of keys (8). The machine limit is a gather of given lines at random, one of an "
           "index with a line for 8 rows, and two of a row (64 bytes and a sequence word), copied "
-          "to the caller, asking ahead at the best of nine distances. EmbeddingBag has no keys: it "
+          "to the caller, asking ahead at the best of nine distances, in the first "
+          "or the second level of cache. EmbeddingBag has no keys: it "
           "is given places in an array. Redis answers over a Unix socket.",
 )

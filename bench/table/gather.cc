@@ -19,15 +19,17 @@ struct Sixteen {
   float v[16];
 };
 
+template <int kLevel>
 inline __attribute__((always_inline)) void Ask(const GatherMemory& m, GatherPlace place,
                                                bool write) {
-  __builtin_prefetch(m.index + kLine * place.index_line, 0, 3);
+  constexpr int kLocality = kLevel == 1 ? 3 : 2;
+  __builtin_prefetch(m.index + kLine * place.index_line, 0, kLocality);
   const char* row = m.rows + kLine * m.lines_a_row * place.row;
   for (size_t line = 0; line < m.lines_a_row; ++line) {
-    if (write) {
-      __builtin_prefetch(row + kLine * line, 1, 3);
+    if (write && kLevel == 1) {
+      __builtin_prefetch(row + kLine * line, 1, kLocality);
     } else {
-      __builtin_prefetch(row + kLine * line, 0, 3);
+      __builtin_prefetch(row + kLine * line, 0, kLocality);
     }
   }
 }
@@ -38,15 +40,15 @@ inline __attribute__((always_inline)) uint64_t IndexWord(const GatherMemory& m, 
   return word;
 }
 
-template <size_t kFloats>
+template <size_t kFloats, int kLevel>
 inline __attribute__((always_inline)) uint64_t GatherRows(const GatherMemory& m,
                                                           const GatherPlace* places, size_t count,
                                                           size_t ahead, float* out) {
   const size_t floats = kFloats > 0 ? kFloats : m.floats;
   uint64_t sum = 0;
-  for (size_t i = 0; i < ahead && i < count; ++i) Ask(m, places[i], false);
+  for (size_t i = 0; i < ahead && i < count; ++i) Ask<kLevel>(m, places[i], false);
   for (size_t i = 0; i < count; ++i) {
-    if (i + ahead < count) Ask(m, places[i + ahead], false);
+    if (i + ahead < count) Ask<kLevel>(m, places[i + ahead], false);
     sum += IndexWord(m, places[i]);
     const char* row = m.rows + kLine * m.lines_a_row * places[i].row;
     uint32_t sequence;
@@ -57,25 +59,24 @@ inline __attribute__((always_inline)) uint64_t GatherRows(const GatherMemory& m,
   return sum;
 }
 
-}  // namespace
-
-CATAMARAN_EVERY_ISA
-uint64_t Gather(const GatherMemory& memory, const GatherPlace* places, size_t count, size_t ahead,
-                float* out) {
-  const GatherMemory m = memory;
-  if (m.floats == 16) return GatherRows<16>(m, places, count, ahead, out);
-  if (m.floats == 8) return GatherRows<8>(m, places, count, ahead, out);
-  return GatherRows<0>(m, places, count, ahead, out);
+template <int kLevel>
+inline __attribute__((always_inline)) uint64_t GatherAny(const GatherMemory& m,
+                                                         const GatherPlace* places, size_t count,
+                                                         size_t ahead, float* out) {
+  if (m.floats == 16) return GatherRows<16, kLevel>(m, places, count, ahead, out);
+  if (m.floats == 8) return GatherRows<8, kLevel>(m, places, count, ahead, out);
+  return GatherRows<0, kLevel>(m, places, count, ahead, out);
 }
 
-CATAMARAN_EVERY_ISA
-uint64_t Modify(const GatherMemory& memory, const GatherPlace* places, size_t count, size_t ahead) {
-  const GatherMemory m = memory;
+template <int kLevel>
+inline __attribute__((always_inline)) uint64_t ModifyRows(const GatherMemory& m,
+                                                          const GatherPlace* places, size_t count,
+                                                          size_t ahead) {
   const size_t floats = m.floats + m.slot_floats;
   uint64_t sum = 0;
-  for (size_t i = 0; i < ahead && i < count; ++i) Ask(m, places[i], true);
+  for (size_t i = 0; i < ahead && i < count; ++i) Ask<kLevel>(m, places[i], true);
   for (size_t i = 0; i < count; ++i) {
-    if (i + ahead < count) Ask(m, places[i + ahead], true);
+    if (i + ahead < count) Ask<kLevel>(m, places[i + ahead], true);
     sum += IndexWord(m, places[i]);
     char* row = m.rows + kLine * m.lines_a_row * places[i].row;
     uint32_t sequence;
@@ -97,6 +98,24 @@ uint64_t Modify(const GatherMemory& memory, const GatherPlace* places, size_t co
     }
   }
   return sum;
+}
+
+}  // namespace
+
+CATAMARAN_EVERY_ISA
+uint64_t Gather(const GatherMemory& memory, const GatherPlace* places, size_t count, Asking asking,
+                float* out) {
+  const GatherMemory m = memory;
+  return asking.level == 1 ? GatherAny<1>(m, places, count, asking.ahead, out)
+                           : GatherAny<2>(m, places, count, asking.ahead, out);
+}
+
+CATAMARAN_EVERY_ISA
+uint64_t Modify(const GatherMemory& memory, const GatherPlace* places, size_t count,
+                Asking asking) {
+  const GatherMemory m = memory;
+  return asking.level == 1 ? ModifyRows<1>(m, places, count, asking.ahead)
+                           : ModifyRows<2>(m, places, count, asking.ahead);
 }
 
 }  // namespace catamaran::bench

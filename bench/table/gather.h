@@ -28,12 +28,19 @@ struct GatherMemory {
 // Lines of a row of `floats` numbers and a sequence word.
 constexpr size_t LinesOf(size_t floats) { return (4 * floats + 4 + kLine - 1) / kLine; }
 
+// How far ahead lines are asked for, and in which level of cache: which is best differs from one
+// machine to the next.
+struct Asking {
+  size_t ahead = 0;
+  int level = 1;  // or 2
+};
+
 // out[i] = the embedding of place i. Returns something that depends on every index line read. It
 // asks for the lines of place i + ahead while it copies those of place i.
-uint64_t Gather(const GatherMemory& memory, const GatherPlace* places, size_t count, size_t ahead,
+uint64_t Gather(const GatherMemory& memory, const GatherPlace* places, size_t count, Asking asking,
                 float* out);
 
 // Reads and writes the sequence word, the embedding and the slots of each place.
-uint64_t Modify(const GatherMemory& memory, const GatherPlace* places, size_t count, size_t ahead);
+uint64_t Modify(const GatherMemory& memory, const GatherPlace* places, size_t count, Asking asking);
 
 }  // namespace catamaran::bench

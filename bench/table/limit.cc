@@ -1,7 +1,7 @@
 // What the machine needs at least for look-ups (--work lookup) or updates (--work update) of rows
 // of --width floats and --slots more: see gather.h. As many rows as the table has, one line of the
-// index for every 8 rows, both in huge pages. The distance at which it asks for lines ahead is the
-// best of several, found in each case.
+// index for every 8 rows, both in huge pages. How it asks for lines ahead is the best of several
+// ways, found in each case.
 
 #include <fmt/format.h>
 
@@ -19,6 +19,7 @@ namespace catamaran::bench {
 namespace {
 
 constexpr size_t kDistances[] = {4, 6, 8, 12, 16, 24, 32, 48, 64};
+constexpr int kLevels[] = {1, 2};
 constexpr size_t kRowsALine = 8;
 
 struct Settings {
@@ -62,8 +63,8 @@ class Limit final : public Case {
   }
 
   std::string Note() override {
-    return fmt::format("asks {} keys ahead, {} lines a row, {}", ahead_, memory_.lines_a_row,
-                       HugePageShare());
+    return fmt::format("asks {} keys ahead in level {}, {} lines a row, {}", asking_.ahead,
+                       asking_.level, memory_.lines_a_row, HugePageShare());
   }
 
  private:
@@ -76,29 +77,31 @@ class Limit final : public Case {
     return places_.Round([&](size_t which, const GatherPlace* places) {
       Caller& caller = callers_[which];
       caller.sink +=
-          update_ ? Modify(memory_.gather, places, places_.batch(), ahead_)
-                  : Gather(memory_.gather, places, places_.batch(), ahead_, caller.out.data());
+          update_ ? Modify(memory_.gather, places, places_.batch(), asking_)
+                  : Gather(memory_.gather, places, places_.batch(), asking_, caller.out.data());
     });
   }
 
   void Tune() {
     double best = 1e9;
-    size_t best_distance = 0;
+    Asking best_asking;
     for (int round = 0; round < 3; ++round) {
-      for (size_t distance : kDistances) {
-        ahead_ = distance;
-        const double seconds = Round();
-        if (seconds < best) best = seconds, best_distance = distance;
+      for (const int level : kLevels) {
+        for (const size_t distance : kDistances) {
+          asking_ = {distance, level};
+          const double seconds = Round();
+          if (seconds < best) best = seconds, best_asking = asking_;
+        }
       }
     }
-    ahead_ = best_distance;
+    asking_ = best_asking;
   }
 
   const bool update_;
   const Memory& memory_;
   Callers<GatherPlace> places_;
   std::vector<Caller> callers_;
-  size_t ahead_ = 0;
+  Asking asking_;
 };
 
 }  // namespace
