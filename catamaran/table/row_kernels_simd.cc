@@ -143,6 +143,26 @@ void Update(const rules::Factors<float>& factors, float* row, const float* gradi
   Move(row, gradient, factors.rate / (std::sqrt(total) + factors.epsilon), columns);
 }
 
+// Side by side. kColumns: how many, or 0 for `columns`.
+template <int64_t kColumns>
+inline void UpdateRowwise(const rules::Factors<float>& factors, float* const* rows,
+                          const float* const* gradients, int64_t slot, int64_t count,
+                          int64_t columns) {
+  if (kColumns > 0) columns = kColumns;
+  float totals[kMaxUpdatedRows] = {}, rates[kMaxUpdatedRows];
+  for (int64_t r = 0; r < count; ++r) {
+    totals[r] = rows[r][slot] + MeanSquare(gradients[r], columns);
+  }
+  // All of them, used or not: whole vectors.
+  for (int64_t r = 0; r < kMaxUpdatedRows; ++r) {
+    rates[r] = factors.rate / (std::sqrt(totals[r]) + factors.epsilon);
+  }
+  for (int64_t r = 0; r < count; ++r) {
+    rows[r][slot] = totals[r];
+    Move(rows[r], gradients[r], rates[r], columns);
+  }
+}
+
 void UpdateRows(const rules::Factors<float>& factors, float* const* rows,
                 const float* const* gradients, const int64_t* slots, int64_t count,
                 int64_t columns) {
@@ -151,18 +171,10 @@ void UpdateRows(const rules::Factors<float>& factors, float* const* rows,
       float* at[3] = {rows[r] + slots[0], rows[r] + slots[1], rows[r] + slots[2]};
       rules::Apply(factors, rows[r], gradients[r], at, 1, columns);
     }
-    return;
-  }
-  float totals[kMaxUpdatedRows] = {}, rates[kMaxUpdatedRows];
-  for (int64_t r = 0; r < count; ++r) totals[r] = MeanSquare(gradients[r], columns);
-  for (int64_t r = 0; r < count; ++r) totals[r] = rows[r][slots[0]] + totals[r];
-  // All of them, used or not: whole vectors.
-  for (int64_t r = 0; r < kMaxUpdatedRows; ++r) {
-    rates[r] = factors.rate / (std::sqrt(totals[r]) + factors.epsilon);
-  }
-  for (int64_t r = 0; r < count; ++r) {
-    rows[r][slots[0]] = totals[r];
-    Move(rows[r], gradients[r], rates[r], columns);
+  } else if (columns == 16) {
+    UpdateRowwise<16>(factors, rows, gradients, slots[0], count, columns);
+  } else {
+    UpdateRowwise<0>(factors, rows, gradients, slots[0], count, columns);
   }
 }
 

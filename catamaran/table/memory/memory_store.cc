@@ -39,6 +39,8 @@ MemoryStore::MemoryStore(const TableConfig& config, const MemoryTableOptions& op
                                                .shard = i,
                                                .pages = options.pages,
                                                .reserve_bytes = ReserveBytes(options.shards)}));
+    const Shard& shard = *shards_.back();
+    doors_.push_back({&shard.index().root(), shard.rows().row(RowHandle(RowClass::kFull, 0))});
   }
 }
 

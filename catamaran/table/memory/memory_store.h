@@ -16,6 +16,7 @@
 
 #include "catamaran/base/function_ref.h"
 #include "catamaran/table/memory/epochs.h"
+#include "catamaran/table/memory/row_finder.h"
 #include "catamaran/table/memory/shard.h"
 #include "catamaran/table/row_codec.h"
 #include "catamaran/table/row_layout.h"
@@ -47,6 +48,11 @@ class MemoryStore {
   Shard& shard_for(uint64_t hash) { return shard(ShardOf(hash)); }
   const Shard& shard_for(uint64_t hash) const { return shard(ShardOf(hash)); }
 
+  // For who looks up many keys. `nothing` as in RowFinder, which it outlives.
+  RowFinder Finder(const uint32_t* nothing) const {
+    return RowFinder(doors_.data(), shard_bits_, layout_.of(RowClass::kFull).words, nothing);
+  }
+
   // What to do about key i of a Pull, which has no row here, or only waits for one.
   using Missing = FunctionRef<void(size_t i, uint64_t hash, bool waiting)>;
 
@@ -71,7 +77,7 @@ class MemoryStore {
 
  private:
   // Keys that are key `first` and so on of a Pull.
-  template <bool kPlainFloats>
+  template <bool kPlainFloats, int kWidth>
   void PullSome(std::span<const uint64_t> keys, float* out, size_t first, Missing missing) const;
 
   const TableConfig config_;
@@ -80,6 +86,7 @@ class MemoryStore {
   const int shard_bits_;
   mutable Epochs epochs_;
   std::vector<std::unique_ptr<Shard>> shards_;
+  std::vector<ShardDoor> doors_;
 };
 
 }  // namespace catamaran

@@ -1,5 +1,4 @@
-// Reading many rows at memory speed: a key's index line, then its row, are asked for some keys
-// before they are needed, so that many cache misses are under way at once.
+// Reading many rows at memory speed, in the stages of row_finder.h.
 
 #include <sched.h>
 
@@ -16,12 +15,16 @@ constexpr size_t kPart = 8192;
 
 enum class Outcome : uint8_t { kRow, kWaiting, kOther, kAgain };
 
+// Its tag says that it cannot be read.
+alignas(64) const uint32_t kNothing[row_words::kKey + 4 + kMaxTableWidth] = {};
+
 // Copies the embedding of a row whose tag word was `tag`; false if it has changed since.
-template <bool kPlainFloats>
+template <bool kPlainFloats, int kWidth = 0>
 inline bool CopyEmbedding(const RowCodec& codec, const RowLayout::Class& words, const uint32_t* row,
                           uint32_t tag, float* out) {
   if constexpr (kPlainFloats) {
-    LoadWords(row + words.embedding, reinterpret_cast<uint32_t*>(out), words.columns);
+    LoadWords(row + words.embedding, reinterpret_cast<uint32_t*>(out),
+              kWidth > 0 ? kWidth : words.columns);
     return RowIsUnchanged(row, tag);
   } else {
     std::array<uint32_t, kMaxTableWidth> copy;
@@ -30,6 +33,16 @@ inline bool CopyEmbedding(const RowCodec& codec, const RowLayout::Class& words, 
     codec.Decode(copy.data(), words.columns, out);
     return true;
   }
+}
+
+// Copies the embedding of a row of the full width; whether it was the row of `key`. If not, `out`
+// holds anything. Without branches where it can be.
+template <bool kPlainFloats, int kWidth>
+inline bool CopyIfItIs(const RowCodec& codec, const RowLayout::Class& words, const uint32_t* row,
+                       uint64_t key, float* out) {
+  const uint32_t tag = LoadWordAcquire(row + row_words::kTag);
+  return TagIsReadable(tag) && LoadRowKey(row) == key &&
+         CopyEmbedding<kPlainFloats, kWidth>(codec, words, row, tag, out);
 }
 
 // Copies the embedding of a row, if it is the row of `key`.
@@ -69,17 +82,23 @@ Outcome Look(const Shard& shard, const RowLayout& layout, const RowCodec& codec,
 // Asks for all lines that hold words [first, last] of a row, but the end of long ones. How many
 // requests that makes does not depend on where in a line the row begins, so the processor never
 // guesses it wrong; a line that is asked for twice costs nothing.
+template <int kWords = 0>
 inline void AskForWords(const uint32_t* row, int first, int last) {
   constexpr int kLine = 16;
   constexpr int kMost = 8 * kLine;  // from there on the processor sees the pattern itself
   last = std::min(last, first + kMost);
-  for (int word = first; word < last; word += kLine) PrefetchLineOf(row + word);
+  if constexpr (kWords == kLine) {
+    PrefetchLineOf(row + first);
+    PrefetchLineOf(row + first + kLine);
+  } else {
+    for (int word = first; word < last; word += kLine) PrefetchLineOf(row + word);
+  }
   PrefetchLineOf(row + last);
 }
 
 }  // namespace
 
-template <bool kPlainFloats>
+template <bool kPlainFloats, int kWidth>
 void MemoryStore::PullSome(std::span<const uint64_t> keys, float* out, size_t first,
                            Missing missing) const {
   const auto width = static_cast<size_t>(config_.width);
@@ -87,76 +106,56 @@ void MemoryStore::PullSome(std::span<const uint64_t> keys, float* out, size_t fi
   const int last_word = full.embedding + full.embedding_words - 1;
   const uint64_t seed = Mix64(config_.seed);
   const auto hash_of = [&](size_t i) { return Mix64(keys[i] ^ seed); };
+  const RowFinder finder = Finder(kNothing);
   const Epochs::Guard guard(epochs_);
   const size_t n = keys.size();
 
-  // A key on its way: its line has been asked for; then the row that the first entry with its tag
-  // points to, if that is a row of the full width; then that is copied, if it is the key's.
+  // A key on its way through the stages of row_finder.h: what is seen is copied, and if it was not
+  // the key's row the key is late.
   struct Flight {
     uint64_t hash;
-    const Shard* shard;
+    const ShardDoor* door;
     const IndexLine* line;
-    const uint32_t* row;  // null: none at first sight
+    const uint32_t* row;
   };
-  constexpr size_t kAhead = 16;  // keys between one stage and the next
+  constexpr size_t kAhead = 32;  // keys between one stage and the next
   std::array<Flight, 4 * kAhead> flights;
-  // One key in thirty is not found at first sight: it lies in another line than its home, or
-  // another key of that line has its tag. They come last, so that nobody waits for their misses.
   std::array<uint16_t, kPart> late;
   size_t num_late = 0;
+  const auto copy = [&](const uint32_t* row, size_t k) {
+    return CopyIfItIs<kPlainFloats, kWidth>(codec_, full, row, keys[k], out + k * width);
+  };
   for (size_t i = 0; i < n + 2 * kAhead; ++i) {
     if (i < n) {
       Flight& flight = flights[i % flights.size()];
       flight.hash = hash_of(i);
-      flight.shard = &shard_for(flight.hash);
-      flight.line = flight.shard->index().HomeLine(flight.hash);
+      flight.door = finder.DoorOf(flight.hash);
+      flight.line = finder.HomeLine(flight.door, flight.hash);
       PrefetchLineOf(flight.line);
     }
     if (const size_t j = i - kAhead; j < n) {
       Flight& flight = flights[j % flights.size()];
-      flight.row = nullptr;
-      if (const EntryMask match = flight.line->Match(IndexLine::TagOf(flight.hash)); match != 0) {
-        const RowHandle handle = flight.line->Handle(__builtin_ctz(match));
-        if (handle.row_class() == RowClass::kFull) {
-          flight.row = flight.shard->row(handle);
-          AskForWords(flight.row, row_words::kTag, last_word);
-        }
-      }
+      flight.row = finder.FirstSight(flight.door, flight.line, flight.hash).row;
+      AskForWords<kWidth>(flight.row, row_words::kTag, last_word);
     }
     if (const size_t k = i - 2 * kAhead; k < n) {
-      if (const uint32_t* row = flights[k % flights.size()].row; row != nullptr) {
-        const uint32_t tag = LoadWordAcquire(row + row_words::kTag);
-        if (TagIsReadable(tag) && LoadRowKey(row) == keys[k] &&
-            CopyEmbedding<kPlainFloats>(codec_, full, row, tag, out + k * width)) {
-          continue;
-        }
-      }
-      late[num_late++] = static_cast<uint16_t>(k);
+      if (!copy(flights[k % flights.size()].row, k)) late[num_late++] = static_cast<uint16_t>(k);
     }
   }
 
-  // The same for those, the whole way: the lines after the home, all rows with the tag, the look.
-  constexpr size_t kLateAhead = 8;
-  for (size_t i = 0; i < num_late + 2 * kLateAhead; ++i) {
-    if (i < num_late) {
-      const uint64_t hash = hash_of(late[i]);
-      shard_for(hash).index().PrefetchOverflow(hash);
-    }
-    if (const size_t j = i - kLateAhead; j < num_late) {
-      const uint64_t hash = hash_of(late[j]);
-      const Shard& shard = shard_for(hash);
-      shard.index().Search(hash, [&](RowHandle handle) {
-        AskForWords(shard.row(handle), row_words::kTag,
-                    handle.row_class() == RowClass::kFull ? last_word : row_words::kKey);
-        return false;
-      });
-    }
-    if (const size_t k = i - 2 * kLateAhead; k < num_late) {
-      const uint64_t hash = hash_of(late[k]);
-      const Outcome outcome = Look<kPlainFloats>(shard_for(hash), layout_, codec_, hash,
-                                                 keys[late[k]], out + late[k] * width, width);
-      if (outcome != Outcome::kRow) missing(first + late[k], hash, outcome == Outcome::kWaiting);
-    }
+  std::array<const uint32_t*, kPart> rows;  // of those that are late
+  for (size_t i = 0; i < num_late; ++i) finder.AskForSecondSight(hash_of(late[i]));
+  for (size_t i = 0; i < num_late; ++i) {
+    rows[i] = finder.SecondSight(hash_of(late[i])).row;
+    AskForWords<kWidth>(rows[i], row_words::kTag, last_word);
+  }
+  for (size_t i = 0; i < num_late; ++i) {
+    const size_t k = late[i];
+    if (copy(rows[i], k)) continue;
+    const uint64_t hash = hash_of(k);
+    const Outcome outcome =
+        Look<kPlainFloats>(shard_for(hash), layout_, codec_, hash, keys[k], out + k * width, width);
+    if (outcome != Outcome::kRow) missing(first + k, hash, outcome == Outcome::kWaiting);
   }
 }
 
@@ -165,10 +164,12 @@ void MemoryStore::Pull(std::span<const uint64_t> keys, std::span<float> out,
   for (size_t first = 0; first < keys.size(); first += kPart) {
     const auto part = keys.subspan(first, std::min(kPart, keys.size() - first));
     float* const to = out.data() + first * static_cast<size_t>(config_.width);
-    if (config_.store == RowStore::kF32) {
-      PullSome<true>(part, to, first, missing);
+    if (config_.store != RowStore::kF32) {
+      PullSome<false, 0>(part, to, first, missing);
+    } else if (config_.width == 16) {
+      PullSome<true, 16>(part, to, first, missing);
     } else {
-      PullSome<false>(part, to, first, missing);
+      PullSome<true, 0>(part, to, first, missing);
     }
   }
 }

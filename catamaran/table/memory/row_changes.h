@@ -38,6 +38,8 @@ class RowChanges final : public SlotWatcher {
       OnFirstChange(slot);
     }
   }
+  // Whether BeforeSlotChange does anything.
+  bool following() const { return following_; }
   void PrefetchSlot(RowHandle slot) const {
     if (following_) now_[static_cast<size_t>(slot.row_class())]->Prefetch(slot.index());
   }

@@ -99,7 +99,10 @@ class Shard {
     BeginRowWrite(words);
     return words;
   }
-  void EndWrite(RowHandle handle, uint32_t feature) { EndRowWrite(MutableRow(handle), feature); }
+  void EndWrite(RowHandle handle, uint32_t feature) {
+    uint32_t* words = MutableRow(handle);
+    EndRowWrite(words, (LoadWord(words + row_words::kTag) & kSequenceBits) | feature);
+  }
 
   // Removes a row. The last row of the class (slot count - 1 before the call) takes its slot.
   void Remove(RowHandle handle);

@@ -68,20 +68,32 @@ class ShardIndex {
 
   // --- Readers and the writer.
 
-  SegmentRef Segment(uint64_t hash) const {
-    const uint64_t root = root_.load(std::memory_order_acquire);
+  // The directory's address, and how many bits it is indexed by. It changes with the directory, and
+  // the one before is good as long as the guard is held, though it may not find all keys then.
+  const std::atomic<uint64_t>& root() const { return root_; }
+
+  static SegmentRef Segment(uint64_t root, uint64_t hash, int shard_bits) {
     // Two shifts, as each may be by nothing and the sum by 64.
-    const uint64_t place = (hash << shard_bits_) >> 1 >> (63 - (root & 63));
+    const uint64_t place = (hash << shard_bits) >> 1 >> (63 - (root & 63));
     const auto* entries = reinterpret_cast<const uint64_t*>(root & ~uint64_t{63});
     return SegmentRef(__atomic_load_n(entries + place, __ATOMIC_ACQUIRE));
   }
-  uint32_t Home(uint64_t hash, SegmentRef segment) const {
-    const uint64_t fraction = (hash << (shard_bits_ + segment.depth())) >> 32;
+  static uint32_t Home(uint64_t hash, SegmentRef segment, int shard_bits) {
+    const uint64_t fraction = (hash << (shard_bits + segment.depth())) >> 32;
     return static_cast<uint32_t>(fraction * segment.num_lines() >> 32);
   }
+  static const IndexLine* HomeLine(uint64_t root, uint64_t hash, int shard_bits) {
+    const SegmentRef segment = Segment(root, hash, shard_bits);
+    return segment.lines() + Home(hash, segment, shard_bits);
+  }
+  SegmentRef Segment(uint64_t hash) const {
+    return Segment(root_.load(std::memory_order_acquire), hash, shard_bits_);
+  }
+  uint32_t Home(uint64_t hash, SegmentRef segment) const {
+    return Home(hash, segment, shard_bits_);
+  }
   const IndexLine* HomeLine(uint64_t hash) const {
-    const SegmentRef segment = Segment(hash);
-    return segment.lines() + Home(hash, segment);
+    return HomeLine(root_.load(std::memory_order_acquire), hash, shard_bits_);
   }
   void PrefetchLine(uint64_t hash) const { PrefetchLineOf(HomeLine(hash)); }
 

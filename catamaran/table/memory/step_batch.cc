@@ -10,9 +10,29 @@ namespace {
 constexpr int64_t kSumChunkFloats = int64_t{1} << 16;
 constexpr int64_t kGatherChunk = 8192;  // occurrences that a thread sorts into parts at once
 
+// Occurrences that somebody has put side by side.
+class OccurrenceRun {
+ public:
+  OccurrenceRun(const StepSources& sources, std::span<const StepOccurrence> occurrences)
+      : sources_(sources), occurrences_(occurrences) {}
+  int64_t size() const { return static_cast<int64_t>(occurrences_.size()); }
+  uint64_t Key(int64_t i) const { return occurrences_[static_cast<size_t>(i)].key; }
+  StepOccurrence Next(uint64_t) { return occurrences_[next_++]; }
+  int feature_of(const StepOccurrence& occurrence) const {
+    return sources_.feature(occurrence.source);
+  }
+
+ private:
+  const StepSources& sources_;
+  std::span<const StepOccurrence> occurrences_;
+  size_t next_ = 0;
+};
+
 }  // namespace
 
-void StepPart::Begin(const RowRules& rules, int64_t max_occurrences, bool keep_order) {
+void StepPart::Begin(const StepSources& sources, const RowRules& rules, int64_t max_occurrences,
+                     bool keep_order) {
+  sources_ = &sources;
   rules_ = &rules;
   width_ = rules.config().width;
   keep_order_ = keep_order;
@@ -21,83 +41,85 @@ void StepPart::Begin(const RowRules& rules, int64_t max_occurrences, bool keep_o
   if (slots_.size() < slots) slots_.resize(slots);
   mask_ = slots - 1;
   std::fill_n(slots_.data(), slots, 0);
-  keys_.clear();
+  if (keys_.size() < static_cast<size_t>(max_occurrences)) {
+    keys_.resize(static_cast<size_t>(max_occurrences));
+  }
+  num_keys_ = 0;
   seen_.clear();
   pushed_order_.clear();
   sums_per_chunk_ = std::max<int64_t>(1, kSumChunkFloats / width_);
   num_sums_ = 0;
 }
 
-void StepPart::Add(std::span<const StepOccurrence> occurrences, const StepSources& sources) {
+template <class Run>
+void StepPart::Add(Run run) {
   const uint64_t seed = Mix64(rules_->config().seed);
-  uint64_t hashes[kBlock];
-  while (!occurrences.empty()) {
-    const size_t n = std::min<size_t>(kBlock, occurrences.size());
-    for (size_t i = 0; i < n; ++i) {
-      hashes[i] = Mix64(occurrences[i].key ^ seed);
+  uint64_t keys[kBlock], hashes[kBlock];
+  for (int64_t first = 0; first < run.size(); first += kBlock) {
+    const int64_t n = std::min(kBlock, run.size() - first);
+    for (int64_t i = 0; i < n; ++i) {
+      keys[i] = run.Key(first + i);
+      hashes[i] = Mix64(keys[i] ^ seed);
       __builtin_prefetch(&slots_[hashes[i] & mask_], 1);
     }
-    for (size_t i = 0; i < n; ++i) {
-      const StepOccurrence& occurrence = occurrences[i];
-      StepKey& key = FindOrAdd(occurrence, hashes[i], sources);
-      if (occurrence.gradient == nullptr) {
-        AddSeen(key, occurrence);
-      } else {
-        AddGradient(key, occurrence, sources);
-        if (keep_order_) pushed_order_.push_back(static_cast<uint32_t>(&key - keys_.data()));
+    for (int64_t i = 0; i < n; ++i) {
+      const StepOccurrence occurrence = run.Next(keys[i]);
+      const bool pushed = occurrence.gradient != nullptr;
+      const uint64_t hash = hashes[i], upper = hash & ~uint64_t{UINT32_MAX};
+      size_t place = 0;
+      for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+        const uint64_t slot = slots_[at];
+        if (slot == 0) {
+          place = num_keys_++;
+          slots_[at] = upper | num_keys_;
+          keys_[place] = {.key = keys[i],
+                          .hash = hash,
+                          .gradient = occurrence.gradient,
+                          .factor = occurrence.factor,
+                          .pushes = pushed ? 1u : 0u,
+                          .last_source = pushed ? occurrence.source : StepKey::kNone,
+                          .feature = static_cast<uint8_t>(run.feature_of(occurrence)),
+                          .has_row = true};
+          if (!pushed) AddSeen(keys_[place], occurrence.show, occurrence.click);
+          break;
+        }
+        if ((slot ^ upper) > UINT32_MAX) continue;
+        place = (slot & UINT32_MAX) - 1;
+        StepKey& key = keys_[place];
+        if (key.hash != hash) continue;
+        if (!pushed) {
+          AddSeen(key, occurrence.show, occurrence.click);
+        } else if (++key.pushes == 1) {
+          key.gradient = occurrence.gradient;
+          key.factor = occurrence.factor;
+          key.last_source = occurrence.source;
+        } else {
+          AddGradient(key, occurrence.gradient, occurrence.factor, occurrence.source);
+        }
+        break;
       }
-    }
-    occurrences = occurrences.subspan(n);
-  }
-}
-
-StepKey& StepPart::FindOrAdd(const StepOccurrence& occurrence, uint64_t hash,
-                             const StepSources& sources) {
-  const uint64_t upper = hash & ~uint64_t{UINT32_MAX};
-  for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
-    const uint64_t slot = slots_[at];
-    if (slot == 0) {
-      StepKey key;
-      key.key = occurrence.key;
-      key.hash = hash;
-      key.feature = static_cast<uint8_t>(sources.feature(occurrence.source));
-      keys_.push_back(key);
-      slots_[at] = upper | keys_.size();
-      return keys_.back();
-    }
-    if ((slot ^ upper) <= UINT32_MAX) {
-      StepKey& key = keys_[(slot & UINT32_MAX) - 1];
-      if (key.hash == hash) return key;
+      if (keep_order_ && pushed) pushed_order_.push_back(static_cast<uint32_t>(place));
     }
   }
 }
 
-void StepPart::AddSeen(StepKey& key, const StepOccurrence& occurrence) {
+void StepPart::AddSeen(StepKey& key, float show, float click) {
   const auto at = static_cast<uint32_t>(seen_.size());
-  seen_.push_back({occurrence.show, occurrence.click, at});
+  seen_.push_back({show, click, at});
   if (key.last_seen != StepKey::kNone) std::swap(seen_[at].next, seen_[key.last_seen].next);
   key.last_seen = at;
 }
 
-void StepPart::AddGradient(StepKey& key, const StepOccurrence& occurrence,
-                           const StepSources& sources) {
-  if (++key.pushes == 1) {
-    key.gradient = occurrence.gradient;
-    key.factor = occurrence.factor;
-  } else {
-    if (key.pushes == 2) {
-      float* sum = NewSum();
-      const float scale = static_cast<float>(sources.push(key.last_source).scale);
-      rules_->AssignGradient(key.gradient, key.factor, scale, sum);
-      key.gradient = sum;
-      key.factor = 1;
-    }
-    const float scale = static_cast<float>(sources.push(occurrence.source).scale);
-    // The sum is ours: NewSum made it.
-    rules_->AddGradient(occurrence.gradient, occurrence.factor, scale,
-                        const_cast<float*>(key.gradient));
+void StepPart::AddGradient(StepKey& key, const float* gradient, float factor, uint32_t source) {
+  if (key.pushes == 2) {
+    float* sum = NewSum();
+    rules_->AssignGradient(key.gradient, key.factor, ScaleOf(key.last_source), sum);
+    key.gradient = sum;
+    key.factor = 1;
   }
-  key.last_source = occurrence.source;
+  // The sum is ours: NewSum made it.
+  rules_->AddGradient(gradient, factor, ScaleOf(source), const_cast<float*>(key.gradient));
+  key.last_source = source;
 }
 
 float* StepPart::NewSum() {
@@ -124,16 +146,8 @@ void StepBatch::Gather(const TableStep& step, ThreadPool* pool, bool keep_order)
 void StepBatch::GatherOnePart(bool keep_order) {
   num_parts_ = 1;
   StepPart& part = parts_[0];
-  part.Begin(rules_, sources_.size(), keep_order);
-  StepOccurrence block[64];
-  size_t n = 0;
-  sources_.ForEach(0, sources_.size(), [&](const StepOccurrence& occurrence) {
-    block[n++] = occurrence;
-    if (n < std::size(block)) return;
-    part.Add(block, sources_);
-    n = 0;
-  });
-  part.Add({block, n}, sources_);
+  part.Begin(sources_, rules_, sources_.size(), keep_order);
+  sources_.ForEachRun(0, sources_.size(), [&](auto run) { part.Add(run); });
 }
 
 void StepBatch::GatherParts(ThreadPool& pool, bool keep_order) {
@@ -175,8 +189,8 @@ void StepBatch::GatherParts(ThreadPool& pool, bool keep_order) {
     for (auto p = static_cast<size_t>(begin); p < static_cast<size_t>(end); ++p) {
       const auto first = static_cast<size_t>(part_begin_[p]);
       const auto count = static_cast<size_t>(part_begin_[p + 1]) - first;
-      parts_[p].Begin(rules_, static_cast<int64_t>(count), keep_order);
-      parts_[p].Add(std::span(by_part_).subspan(first, count), sources_);
+      parts_[p].Begin(sources_, rules_, static_cast<int64_t>(count), keep_order);
+      parts_[p].Add(OccurrenceRun(sources_, std::span(by_part_).subspan(first, count)));
     }
   });
 }

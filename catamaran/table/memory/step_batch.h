@@ -36,7 +36,7 @@ struct StepKey {
   uint32_t last_seen = kNone;    // its last observation; see StepPart::Seen
   uint32_t last_source = kNone;  // of its last push
   uint8_t feature = 0;           // of its first occurrence
-  bool has_row = false;          // for whoever applies the step
+  bool has_row = true;           // whoever applies the step says if not
 
   bool summed() const { return pushes > 1; }
 };
@@ -50,12 +50,15 @@ class StepPart {
   };
 
   // Forgets the step before; there will be at most that many occurrences.
-  void Begin(const RowRules& rules, int64_t max_occurrences, bool keep_order);
-  void Add(std::span<const StepOccurrence> occurrences, const StepSources& sources);
+  void Begin(const StepSources& sources, const RowRules& rules, int64_t max_occurrences,
+             bool keep_order);
+  // Adds the occurrences of a run (StepSources::ForEachRun).
+  template <class Run>
+  void Add(Run run);
 
   // In the order of their first occurrence.
-  std::span<StepKey> keys() { return keys_; }
-  std::span<const StepKey> keys() const { return keys_; }
+  std::span<StepKey> keys() { return {keys_.data(), num_keys_}; }
+  std::span<const StepKey> keys() const { return {keys_.data(), num_keys_}; }
 
   // Calls visit(show, click) for each observation of the key, in the order of the batch.
   template <class F>
@@ -74,18 +77,21 @@ class StepPart {
  private:
   static constexpr int64_t kBlock = 64;
 
-  StepKey& FindOrAdd(const StepOccurrence& occurrence, uint64_t hash, const StepSources& sources);
-  void AddSeen(StepKey& key, const StepOccurrence& occurrence);
-  void AddGradient(StepKey& key, const StepOccurrence& occurrence, const StepSources& sources);
+  void AddSeen(StepKey& key, float show, float click);
+  // The second of a key or a later one.
+  void AddGradient(StepKey& key, const float* gradient, float factor, uint32_t source);
+  float ScaleOf(uint32_t source) const { return static_cast<float>(sources_->push(source).scale); }
   float* NewSum();
 
+  const StepSources* sources_ = nullptr;
   const RowRules* rules_ = nullptr;
   int64_t width_ = 0;
   bool keep_order_ = false;
   // Open addressing: upper half of the hash in the upper half, place among the keys + 1 below.
   std::vector<uint64_t> slots_;
   uint64_t mask_ = 0;
-  std::vector<StepKey> keys_;
+  std::vector<StepKey> keys_;  // the first num_keys_ of them
+  size_t num_keys_ = 0;
   std::vector<Seen> seen_;
   std::vector<uint32_t> pushed_order_;
   // Sums lie in chunks, which do not move.

@@ -36,9 +36,22 @@ class StepSources {
   int64_t size() const { return size_; }
   int64_t num_observed() const { return num_observed_; }
 
+  // Calls visit(run) for the runs that those numbered [begin, end) fall into, in order: occurrences
+  // of one source, one after another. A run has
+  //   int64_t size()
+  //   uint64_t Key(i)
+  //   StepOccurrence Next(key)      the next one, from the first on; key is its Key
+  //   int feature_of(occurrence)
+  template <class F>
+  void ForEachRun(int64_t begin, int64_t end, F&& visit) const;
+
   // Calls visit(occurrence) for those numbered [begin, end), in order.
   template <class F>
-  void ForEach(int64_t begin, int64_t end, F&& visit) const;
+  void ForEach(int64_t begin, int64_t end, F&& visit) const {
+    ForEachRun(begin, end, [&](auto run) {
+      for (int64_t i = 0; i < run.size(); ++i) visit(run.Next(run.Key(i)));
+    });
+  }
 
   // Of the source of an occurrence.
   int feature(uint32_t source) const { return sources_[source].keys.feature; }
@@ -54,12 +67,10 @@ class StepSources {
     int64_t first_key = 0;  // position of the first occurrence among the keys
   };
 
-  template <class F>
-  void ForEachObserved(uint32_t s, int64_t begin, int64_t end, F&& visit) const;
-  template <class F>
-  void ForEachPushed(uint32_t s, int64_t begin, int64_t end, F&& visit) const;
-  template <class F>
-  void ForEachPooled(uint32_t s, int64_t begin, int64_t end, F&& visit) const;
+  class Run;
+  class ObservedRun;
+  class PushedRun;
+  class PooledRun;
 
   std::vector<Source> sources_;
   int64_t width_ = 0;
@@ -69,8 +80,109 @@ class StepSources {
 
 // --- Inline.
 
+// Keys [begin, end) of a source.
+class StepSources::Run {
+ public:
+  Run(const Source& source, uint32_t number, int64_t begin, int64_t end)
+      : source_(source), number_(number), at_(begin), begin_(begin), size_(end - begin) {}
+  int64_t size() const { return size_; }
+  uint64_t Key(int64_t i) const { return source_.keys.Key(begin_ + i); }
+  int feature_of(const StepOccurrence&) const { return source_.keys.feature; }
+
+ protected:
+  const Source& source_;
+  const uint32_t number_;
+  int64_t at_;  // the next one
+
+ private:
+  const int64_t begin_, size_;
+};
+
+class StepSources::ObservedRun : public Run {
+ public:
+  ObservedRun(const Source& source, uint32_t number, int64_t begin, int64_t end)
+      : Run(source, number, begin, end), o_(*source.observation), group_(begin) {
+    if (o_.offsets == nullptr) return;
+    // The group before the first that begins behind the key; groups may be empty.
+    group_ = std::upper_bound(o_.offsets, o_.offsets + o_.num_groups, begin) - o_.offsets - 1;
+    group_ = std::max<int64_t>(group_, 0);
+  }
+  StepOccurrence Next(uint64_t key) {
+    if (o_.offsets != nullptr) {
+      while (group_ < o_.num_groups && o_.offsets[group_ + 1] <= at_) ++group_;
+    } else {
+      group_ = o_.keys_per_group == 1 ? at_ : at_ / o_.keys_per_group;
+    }
+    ++at_;
+    return {.key = key,
+            .show = o_.show != nullptr ? o_.show[o_.show_for_all ? 0 : group_] : 1.0f,
+            .click = o_.click != nullptr ? o_.click[o_.click_for_all ? 0 : group_] : 0.0f,
+            .source = number_};
+  }
+
+ private:
+  const TableObservation& o_;
+  int64_t group_;
+};
+
+class StepSources::PushedRun : public Run {
+ public:
+  PushedRun(const Source& source, uint32_t number, int64_t begin, int64_t end, int64_t width)
+      : Run(source, number, begin, end),
+        gradient_(static_cast<const float*>(source.keys.gradients) + begin * width),
+        width_(width),
+        scale_(static_cast<float>(source.keys.scale)) {}
+  StepOccurrence Next(uint64_t key) {
+    const float* const gradient = gradient_;
+    gradient_ += width_;
+    return {.key = key, .gradient = gradient, .factor = scale_, .source = number_};
+  }
+
+ private:
+  const float* gradient_;  // of the next one
+  const int64_t width_;
+  const float scale_;
+};
+
+class StepSources::PooledRun : public Run {
+ public:
+  PooledRun(const Source& source, uint32_t number, int64_t begin, int64_t end, int64_t width)
+      : Run(source, number, begin, end), keys_(source.keys), width_(width) {
+    bag_ = keys_.offsets == nullptr
+               ? begin / keys_.stride
+               : std::upper_bound(keys_.offsets, keys_.offsets + keys_.num_bags, begin) -
+                     keys_.offsets - 1;
+    BeginBag();
+  }
+  StepOccurrence Next(uint64_t key) {
+    while (at_ >= bag_end_) {
+      ++bag_;
+      BeginBag();
+    }
+    const float factor = weights() != nullptr ? factor_ * weights()[at_] : factor_;
+    ++at_;
+    return {.key = key, .gradient = gradient_, .factor = factor, .source = number_};
+  }
+
+ private:
+  const float* weights() const { return static_cast<const float*>(keys_.weights); }
+  void BeginBag() {
+    const int64_t first = keys_.offsets ? keys_.offsets[bag_] : bag_ * keys_.stride;
+    bag_end_ = keys_.offsets ? keys_.offsets[bag_ + 1] : (bag_ + 1) * keys_.stride;
+    if (first == bag_end_) return;  // an empty bag has no factor
+    factor_ = static_cast<float>(keys_.scale) * BagFactor(keys_.pool, weights(), first, bag_end_);
+    gradient_ = static_cast<const float*>(keys_.gradients) + bag_ * width_;
+  }
+
+  const RowsSegment& keys_;
+  const int64_t width_;
+  int64_t bag_, bag_end_;
+  float factor_ = 1;
+  const float* gradient_ = nullptr;
+};
+
 template <class F>
-void StepSources::ForEach(int64_t begin, int64_t end, F&& visit) const {
+void StepSources::ForEachRun(int64_t begin, int64_t end, F&& visit) const {
   if (begin >= end) return;
   const auto after = std::upper_bound(sources_.begin(), sources_.end(), begin,
                                       [](int64_t i, const Source& s) { return i < s.begin; });
@@ -82,80 +194,13 @@ void StepSources::ForEach(int64_t begin, int64_t end, F&& visit) const {
     const int64_t from = begin - source.begin + source.first_key;
     const int64_t to = from + (until - begin);
     if (source.observation != nullptr) {
-      ForEachObserved(s, from, to, visit);
+      visit(ObservedRun(source, s, from, to));
     } else if (source.keys.pool == Pool::kNone) {
-      ForEachPushed(s, from, to, visit);
+      visit(PushedRun(source, s, from, to, width_));
     } else {
-      ForEachPooled(s, from, to, visit);
+      visit(PooledRun(source, s, from, to, width_));
     }
     begin = until;
-  }
-}
-
-template <class F>
-void StepSources::ForEachObserved(uint32_t s, int64_t begin, int64_t end, F&& visit) const {
-  const Source& source = sources_[s];
-  const TableObservation& o = *source.observation;
-  const bool plain = o.offsets == nullptr && o.keys_per_group == 1;
-  int64_t group = begin;
-  if (o.offsets != nullptr) {
-    // The group before the first that begins behind the key; groups may be empty.
-    group = std::upper_bound(o.offsets, o.offsets + o.num_groups, begin) - o.offsets - 1;
-    group = std::max<int64_t>(group, 0);
-  }
-  for (int64_t i = begin; i < end; ++i) {
-    if (plain) {
-      group = i;
-    } else if (o.offsets != nullptr) {
-      while (group < o.num_groups && o.offsets[group + 1] <= i) ++group;
-    } else {
-      group = i / o.keys_per_group;
-    }
-    StepOccurrence occurrence;
-    occurrence.key = source.keys.Key(i);
-    occurrence.show = o.show != nullptr ? o.show[o.show_for_all ? 0 : group] : 1.0f;
-    occurrence.click = o.click != nullptr ? o.click[o.click_for_all ? 0 : group] : 0.0f;
-    occurrence.source = s;
-    visit(occurrence);
-  }
-}
-
-template <class F>
-void StepSources::ForEachPushed(uint32_t s, int64_t begin, int64_t end, F&& visit) const {
-  const RowsSegment& keys = sources_[s].keys;
-  const float* gradients = static_cast<const float*>(keys.gradients);
-  StepOccurrence occurrence;
-  occurrence.factor = static_cast<float>(keys.scale);
-  occurrence.source = s;
-  for (int64_t i = begin; i < end; ++i) {
-    occurrence.key = keys.Key(i);
-    occurrence.gradient = gradients + i * width_;
-    visit(occurrence);
-  }
-}
-
-template <class F>
-void StepSources::ForEachPooled(uint32_t s, int64_t begin, int64_t end, F&& visit) const {
-  const RowsSegment& keys = sources_[s].keys;
-  const float* gradients = static_cast<const float*>(keys.gradients);
-  const float* weights = static_cast<const float*>(keys.weights);
-  const float scale = static_cast<float>(keys.scale);
-  int64_t bag =
-      keys.offsets == nullptr
-          ? begin / keys.stride
-          : std::upper_bound(keys.offsets, keys.offsets + keys.num_bags, begin) - keys.offsets - 1;
-  StepOccurrence occurrence;
-  occurrence.source = s;
-  for (int64_t i = begin; i < end; ++bag) {
-    const int64_t first = keys.offsets ? keys.offsets[bag] : bag * keys.stride;
-    const int64_t last = keys.offsets ? keys.offsets[bag + 1] : (bag + 1) * keys.stride;
-    const float factor = scale * BagFactor(keys.pool, weights, first, last);
-    occurrence.gradient = gradients + bag * width_;
-    for (; i < std::min(last, end); ++i) {
-      occurrence.key = keys.Key(i);
-      occurrence.factor = weights != nullptr ? factor * weights[i] : factor;
-      visit(occurrence);
-    }
   }
 }
 

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <numeric>
+#include <utility>
 
 #include "catamaran/table/memory/row_access.h"
 
 namespace catamaran {
 namespace {
 
-constexpr size_t kAhead = 12;          // keys between the stages of a look-up
-constexpr size_t kFlights = 64;        // a power of two, at least twice that
+constexpr size_t kAhead = 32;     // keys between the stages of a look-up
+constexpr size_t kFlights = 128;  // a power of two, at least twice that
+alignas(64) constexpr uint32_t kNothing[64] = {};
 constexpr int kPrefetchedWords = 128;  // of a row; then the processor sees the pattern itself
 
 // All of a row. How many requests that makes does not depend on where in a line the row begins, so
@@ -33,7 +34,7 @@ StepVisitor::StepVisitor(MemoryStore& store, const RowRules& rules, TableSketch*
   }
   for (auto* record : {&waiting_, &record_, &grown_}) record->resize(words);
   gradient_.resize(static_cast<size_t>(rules.config().width));
-  pending_gradients_.resize(gradient_.size() * kMaxUpdatedRows);
+  scaled_gradients_.resize(gradient_.size() * kMaxUpdatedRows);
 }
 
 void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
@@ -47,107 +48,143 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
   left_gradients_ = false;
   std::fill(rows_made_.begin(), rows_made_.end(), 0);
 
+  scaled_ = std::any_of(step.pushes.begin(), step.pushes.end(),
+                        [](const TablePush& push) { return push.scale != 1; });
+  following_ = changes_.front()->following();
+
   const std::span<StepKey> keys = part.keys();
-  late_.clear();
+  if (late_.size() < keys.size() + 1) late_.resize(keys.size() + 1);
   if (sketch_ == nullptr) {
     VisitRows(keys);
+    VisitRowsAgain(keys);
   } else {
     // What a sketch admits depends on the order of the keys.
-    late_.resize(keys.size());
-    std::iota(late_.begin(), late_.end(), 0);
+    num_late_ = keys.size();
+    std::iota(late_.begin(), late_.begin() + static_cast<ptrdiff_t>(num_late_), 0);
   }
   VisitLate(keys);
 }
 
-void StepVisitor::VisitRows(std::span<StepKey> keys) {
+void StepVisitor::VisitRows(std::span<const StepKey> keys) {
   struct Flight {
+    const ShardDoor* door;
     const IndexLine* line;
-    Shard* shard;
-    RowChanges* changes;
-    const uint32_t* row;  // null: none at first sight
-    RowHandle handle;
+    RowFinder::Sight sight;
   };
   std::array<Flight, kFlights> flights;
+  FoundRows found;
+  size_t num_late = 0;
+  const RowFinder finder = store_.Finder(kNothing);
   const int words = rules_.layout().of(RowClass::kFull).words;
-  // Under the thread sanitizer words are atomics, which vectors cannot write.
-  const bool together = !CATAMARAN_ROW_WORDS_ARE_ATOMICS && rules_.can_update_many();
+  const bool following = following_;
   const size_t n = keys.size();
   for (size_t i = 0; i < n + 2 * kAhead; ++i) {
     if (i < n) {
       Flight& flight = flights[i % kFlights];
       const uint64_t hash = keys[i].hash;
-      const int64_t s = store_.ShardOf(hash);
-      flight.shard = &store_.shard(s);
-      flight.changes = changes_[static_cast<size_t>(s)].get();
-      flight.line = flight.shard->index().HomeLine(hash);
+      flight.door = finder.DoorOf(hash);
+      flight.line = finder.HomeLine(flight.door, hash);
       PrefetchLineOf(flight.line);
     }
     if (const size_t j = i - kAhead; j < n) {
       Flight& flight = flights[j % kFlights];
-      flight.row = nullptr;
-      if (const EntryMask match = flight.line->Match(IndexLine::TagOf(keys[j].hash)); match != 0) {
-        flight.handle = flight.line->Handle(std::countr_zero(match));
-        if (flight.handle.row_class() == RowClass::kFull) {
-          flight.row = flight.shard->row(flight.handle);
-          AskForRow(flight.row, words);
-          flight.changes->PrefetchSlot(flight.handle);
-        }
-      }
+      flight.sight = finder.FirstSight(flight.door, flight.line, keys[j].hash);
+      PrefetchLineOf(keys[j].gradient);
+      AskForRow(flight.sight.row, words);
+      if (following) ChangesFor(keys[j].hash).PrefetchSlot(flight.sight.handle);
     }
     if (const size_t k = i - 2 * kAhead; k < n) {
-      const Flight& flight = flights[k % kFlights];
-      StepKey& key = keys[k];
-      if (flight.row != nullptr && RecordKey(flight.row) == key.key) {
-        key.has_row = true;
-        if (together) {
-          WriteLater(key, *flight.shard, *flight.changes, flight.handle);
-        } else {
-          Write(key, *flight.shard, *flight.changes, flight.handle);
-        }
-      } else {
-        late_.push_back(static_cast<uint32_t>(k));
-      }
+      Decide(keys[k], static_cast<uint32_t>(k), flights[k % kFlights].sight, found, num_late);
     }
   }
-  Flush();
+  WriteRows(found);
+  num_late_ = num_late;
 }
 
-void StepVisitor::WriteLater(const StepKey& key, Shard& shard, RowChanges& changes,
-                             RowHandle handle) {
-  changes.BeforeSlotChange(handle);
-  const uint32_t feature = RecordFeature(shard.row(handle));
-  uint32_t* record = shard.BeginAnnouncedWrite(handle);
-  if (Counts(key)) {
-    rules_.Fade(now_, record);
-    SeeAll(key, record);
+void StepVisitor::VisitRowsAgain(std::span<const StepKey> keys) {
+  std::array<RowFinder::Sight, kFlights> sights;
+  FoundRows found;
+  const RowFinder finder = store_.Finder(kNothing);
+  const int words = rules_.layout().of(RowClass::kFull).words;
+  const size_t n = num_late_;
+  size_t num_late = 0;
+  for (size_t i = 0; i < n + 2 * kAhead; ++i) {
+    if (i < n) finder.AskForSecondSight(keys[late_[i]].hash);
+    if (const size_t j = i - kAhead; j < n) {
+      const uint64_t hash = keys[late_[j]].hash;
+      sights[j % kFlights] = finder.SecondSight(hash);
+      AskForRow(sights[j % kFlights].row, words);
+      if (following_) ChangesFor(hash).PrefetchSlot(sights[j % kFlights].handle);
+    }
+    if (const size_t k = i - 2 * kAhead; k < n) {
+      const uint32_t place = late_[k];
+      Decide(keys[place], place, sights[k % kFlights], found, num_late);
+    }
   }
-  if (key.gradient == nullptr) {
-    EndRowWrite(record, feature);
+  WriteRows(found);
+  num_late_ = num_late;
+}
+
+inline void StepVisitor::Decide(const StepKey& key, uint32_t place, RowFinder::Sight sight,
+                                FoundRows& found, size_t& num_late) {
+  const bool has_row = (sight.row != kNothing) & (RecordKey(sight.row) == key.key);
+  if (!has_row) [[unlikely]] {
+    late_[num_late++] = place;
     return;
   }
-  const StepRule& rule = RuleOf(key);
-  if (pending_.count == kMaxUpdatedRows || (pending_.count > 0 && pending_.rule != &rule)) Flush();
-  const auto i = static_cast<size_t>(pending_.count++);
-  pending_.rule = &rule;
-  pending_.records[i] = record;
-  pending_.gradients[i] = GradientOf(key, pending_gradients_.data() + i * gradient_.size());
-  pending_.features[i] = feature;
+  found.rows[found.count++] = {&key, sight.row, sight.handle};
+  if (found.count == found.rows.size()) WriteRows(found);
 }
 
-void StepVisitor::Flush() {
-  if (pending_.count == 0) return;
-  rules_.UpdateMany(*pending_.rule, pending_.records.data(), pending_.gradients.data(),
-                    pending_.count);
-  for (size_t i = 0; i < static_cast<size_t>(pending_.count); ++i) {
-    EndRowWrite(pending_.records[i], pending_.features[i]);
+void StepVisitor::WriteRows(FoundRows& all) {
+  const std::span<const Found> found(all.rows.data(), std::exchange(all.count, 0));
+  // Under the thread sanitizer words are atomics, which vectors cannot write.
+  if (CATAMARAN_ROW_WORDS_ARE_ATOMICS || !rules_.can_update_many()) {
+    for (const Found& f : found) Write(*f.key, store_.shard_for(f.key->hash), f.handle);
+    return;
   }
-  pending_.count = 0;
+  if (following_) {
+    for (const Found& f : found) ChangesFor(f.key->hash).BeforeSlotChange(f.handle);
+  }
+  std::array<uint32_t, kMaxUpdatedRows> tags;
+  std::array<uint32_t*, kMaxUpdatedRows> rows;
+  std::array<const float*, kMaxUpdatedRows> gradients;
+  const StepRule* rule = push_rules_.data();  // of those
+  size_t count = 0;
+  const auto update = [&] {
+    if (count == 0) return;
+    rules_.UpdateMany(*rule, rows.data(), gradients.data(), static_cast<int64_t>(count));
+    count = 0;
+  };
+  const bool observed = observed_, several_rules = push_rules_.size() > 1;
+  const uint32_t now = now_;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const StepKey& key = *found[i].key;
+    uint32_t* const row = found[i].row;
+    tags[i] = BeginRowWrite(row);
+    if (!observed) {
+      rules_.Fade(now, row);
+    } else if (key.last_seen != StepKey::kNone) {
+      rules_.Fade(now, row);
+      SeeAll(key, row);
+    }
+    if (key.gradient == nullptr) continue;
+    if (several_rules && &RuleOf(key) != rule) {
+      update();
+      rule = &RuleOf(key);
+    }
+    rows[count] = row;
+    gradients[count] = GradientOf(key, scaled_gradients_.data() + count * gradient_.size());
+    ++count;
+  }
+  update();
+  for (size_t i = 0; i < found.size(); ++i) EndRowWrite(found[i].row, tags[i]);
 }
 
 void StepVisitor::VisitLate(std::span<StepKey> keys) {
   // Rows are added and moved here, so nothing but hashes and guesses is kept from stage to stage.
   std::array<RowHandle, kFlights> guesses;
-  const size_t n = late_.size();
+  const size_t n = num_late_;
   for (size_t i = 0; i < n + 2 * kAhead; ++i) {
     if (i < n) {
       const uint64_t hash = keys[late_[i]].hash;
@@ -165,21 +202,10 @@ void StepVisitor::VisitLate(std::span<StepKey> keys) {
   }
 }
 
-// Without branches on what is found: the processor would guess them wrong for every other key, and
-// waste what it has begun for the next ones.
 RowHandle StepVisitor::PrefetchRow(uint64_t hash) const {
-  const auto s = static_cast<size_t>(store_.ShardOf(hash));
-  const Shard& shard = store_.shard(static_cast<int64_t>(s));
-  const IndexLine* line = shard.index().HomeLine(hash);
-  const EntryMask match = line->Match(IndexLine::TagOf(hash));
-  // Where nothing matches it is the first of the waiting rows, and is not used.
-  const uint32_t found = line->Handle(std::countr_zero(match | EntryMask{1} << 11)).bits();
-  const RowHandle handle = RowHandle::FromBits(match != 0 ? found : 0);
-  const RowClass c = handle.row_class();
-  const uint32_t* row = shard.rows().of(c).row(handle.index());
-  AskForRow(row, rules_.layout().of(c).words);
-  changes_[s]->PrefetchSlot(handle);
-  return match != 0 ? handle : kNoRow;
+  const RowHandle handle = store_.shard_for(hash).PrefetchRow(hash);
+  if (handle && following_) ChangesFor(hash).PrefetchSlot(handle);
+  return handle;
 }
 
 void StepVisitor::VisitKey(StepKey& key, Shard& shard, RowHandle guess) {
@@ -189,7 +215,7 @@ void StepVisitor::VisitKey(StepKey& key, Shard& shard, RowHandle guess) {
     if (handle.row_class() == RowClass::kNarrow) {
       WriteNarrow(key, shard, handle);
     } else {
-      Write(key, shard, *changes_[static_cast<size_t>(store_.ShardOf(key.hash))], handle);
+      Write(key, shard, handle);
     }
   } else {
     key.has_row = VisitMissing(key, shard, handle);
@@ -197,8 +223,8 @@ void StepVisitor::VisitKey(StepKey& key, Shard& shard, RowHandle guess) {
   }
 }
 
-void StepVisitor::Write(const StepKey& key, Shard& shard, RowChanges& changes, RowHandle handle) {
-  changes.BeforeSlotChange(handle);
+void StepVisitor::Write(const StepKey& key, Shard& shard, RowHandle handle) {
+  ChangesFor(key.hash).BeforeSlotChange(handle);
   const float* gradient = GradientOf(key);
 #if CATAMARAN_ROW_WORDS_ARE_ATOMICS
   uint32_t* record = record_.data();
@@ -267,7 +293,7 @@ bool StepVisitor::VisitMissing(const StepKey& key, Shard& shard, RowHandle waiti
         shard.Insert(key.hash, RowClass::kWaiting, count);
       }
     } else if (old) {
-      changes_[static_cast<size_t>(store_.ShardOf(key.hash))]->OnRemove(key.key);
+      ChangesFor(key.hash).OnRemove(key.key);
       shard.Remove(waiting);
     }
     return false;
@@ -320,19 +346,6 @@ int64_t StepVisitor::Occurrences(const StepKey& key) const {
   int64_t occurrences = 0;
   part_->ForEachSeen(key, [&](float, float) { ++occurrences; });
   return occurrences;
-}
-
-const float* StepVisitor::GradientOf(const StepKey& key, float* scaled) const {
-  if (key.gradient == nullptr || key.summed()) return key.gradient;
-  const float scale = static_cast<float>(sources_->push(key.last_source).scale);
-  if (key.factor == 1 && scale == 1) return key.gradient;
-  rules_.AssignGradient(key.gradient, key.factor, scale, scaled);
-  return scaled;
-}
-
-const StepRule& StepVisitor::RuleOf(const StepKey& key) const {
-  const auto push = static_cast<size_t>(&sources_->push(key.last_source) - step_->pushes.data());
-  return push_rules_[push];
 }
 
 void StepVisitor::Update(const StepKey& key, RowClass c, const float* gradient,

@@ -38,28 +38,35 @@ class StepVisitor {
   bool left_gradients() const { return left_gradients_; }
 
  private:
-  // Rows that are being written and wait for their update, to be updated together.
-  struct Pending {
-    int64_t count = 0;
-    const StepRule* rule = nullptr;  // of all of them
-    std::array<uint32_t*, kMaxUpdatedRows> records;
-    std::array<const float*, kMaxUpdatedRows> gradients;
-    std::array<uint32_t, kMaxUpdatedRows> features;
+  // A key whose row has been found.
+  struct Found {
+    const StepKey* key;
+    uint32_t* row;
+    RowHandle handle;
   };
-  // Begins to write a row; whoever called it calls Flush before anything else is done to rows.
-  void WriteLater(const StepKey& key, Shard& shard, RowChanges& changes, RowHandle handle);
-  void Flush();
+  // Some of them, to be written together.
+  struct FoundRows {
+    std::array<Found, kMaxUpdatedRows> rows;
+    size_t count = 0;
+  };
 
-  // Writes the rows of the full width that are found at first sight, and leaves the other keys in
-  // late_. Adds and moves nothing.
-  void VisitRows(std::span<StepKey> keys);
+  // Writes the rows of the full width that are found at first sight (row_finder.h), and leaves the
+  // other keys in late_. The same for those, at second sight. Both add and move nothing.
+  void VisitRows(std::span<const StepKey> keys);
+  void VisitRowsAgain(std::span<const StepKey> keys);
+  // Looks whether a key has been found: puts it to one or the other, and writes where enough are
+  // found. Without branches on that.
+  void Decide(const StepKey& key, uint32_t place, RowFinder::Sight sight, FoundRows& found,
+              size_t& num_late);
+  // Writes them, different rows of the full width.
+  void WriteRows(FoundRows& found);
   // All that can happen to the keys of late_, in their order.
   void VisitLate(std::span<StepKey> keys);
   // Asks for the memory of the row that a hash probably has.
   RowHandle PrefetchRow(uint64_t hash) const;
   void VisitKey(StepKey& key, Shard& shard, RowHandle guess);
   // A key with a row of the full width.
-  void Write(const StepKey& key, Shard& shard, RowChanges& changes, RowHandle handle);
+  void Write(const StepKey& key, Shard& shard, RowHandle handle);
   void WriteNarrow(const StepKey& key, Shard& shard, RowHandle handle);
   // A key without one; `waiting` is its count, if there is one. Whether it has a row now.
   bool VisitMissing(const StepKey& key, Shard& shard, RowHandle waiting);
@@ -74,9 +81,23 @@ class StepVisitor {
     part_->ForEachSeen(key, [&](float show, float click) { RowRules::See(show, click, record); });
   }
   // Null if the key has none. `scaled` has room for one.
-  const float* GradientOf(const StepKey& key, float* scaled) const;
+  const float* GradientOf(const StepKey& key, float* scaled) const {
+    if (key.gradient == nullptr || key.summed() || (!scaled_ && key.factor == 1)) {
+      return key.gradient;
+    }
+    const auto scale = static_cast<float>(sources_->push(key.last_source).scale);
+    rules_.AssignGradient(key.gradient, key.factor, scale, scaled);
+    return scaled;
+  }
   const float* GradientOf(const StepKey& key) { return GradientOf(key, gradient_.data()); }
-  const StepRule& RuleOf(const StepKey& key) const;
+  const StepRule& RuleOf(const StepKey& key) const {
+    if (push_rules_.size() == 1) return push_rules_.front();
+    return push_rules_[static_cast<size_t>(&sources_->push(key.last_source) -
+                                           step_->pushes.data())];
+  }
+  RowChanges& ChangesFor(uint64_t hash) const {
+    return *changes_[static_cast<size_t>(store_.ShardOf(hash))];
+  }
   void Update(const StepKey& key, RowClass c, const float* gradient, uint32_t* record) const;
 
   MemoryStore& store_;
@@ -90,15 +111,17 @@ class StepVisitor {
   const StepPart* part_ = nullptr;
   std::span<const StepRule> push_rules_;
   bool observed_ = false;
+  bool scaled_ = false;     // some push has a scale
+  bool following_ = false;  // changes of rows are followed
   uint32_t now_ = 0;
   bool left_gradients_ = false;
   std::vector<int64_t> rows_made_;
 
-  std::vector<uint32_t> late_;                      // places among the keys
+  std::vector<uint32_t> late_;  // places among the keys, num_late_ of them
+  size_t num_late_ = 0;
   std::vector<uint32_t> waiting_, record_, grown_;  // records in the making
   std::vector<float> gradient_;
-  Pending pending_;
-  std::vector<float> pending_gradients_;
+  std::vector<float> scaled_gradients_;  // of WriteRows
 };
 
 }  // namespace catamaran

@@ -1,0 +1,119 @@
+// table/memory/row_finder.h
+//
+// How the rows of many keys are found: in stages, some keys apart, each of which asks for the
+// memory of the next, so that many cache misses are under way at once.
+//
+//   line = HomeLine(door, hash)             asked for, then
+//   sight = FirstSight(door, line, hash)    its row asked for, then compared with the key
+//
+// Nine keys of ten and more are found so. Of the others (another key of the home line has the same
+// tag, or the key lies in a line after its home) nearly all are found by a second sight, in stages
+// too; they come after all others, so that nobody waits for their misses:
+//
+//   AskForSecondSight(hash)
+//   sight = SecondSight(hash)               its row asked for, then compared
+//
+// What is left, and all rows of other classes than the full width, is for Shard and ShardIndex. A
+// sight is a guess: the row may be another key's, or be gone.
+//
+// No branch of the first sight depends on what is found: one that the processor guesses wrong costs
+// as much as four keys, since what it has begun for the next ones is lost.
+//
+// Thread safety: a value; the methods may be called by readers with a guard of the table's Epochs,
+// and by writers.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "catamaran/table/memory/index_line.h"
+#include "catamaran/table/memory/row_access.h"
+#include "catamaran/table/memory/row_handle.h"
+#include "catamaran/table/memory/shard_index.h"
+
+namespace catamaran {
+
+// What a look-up needs first of a shard; those of all shards lie side by side.
+struct ShardDoor {
+  const std::atomic<uint64_t>* root;  // of its index
+  uint32_t* rows;                     // the first of the full width
+};
+
+class RowFinder {
+ public:
+  struct Sight {
+    uint32_t* row;  // of the full width
+    RowHandle handle;
+  };
+
+  // `nothing` stands for the row of a key that is not seen: at least as many zeros as the caller
+  // looks at.
+  RowFinder(const ShardDoor* doors, int shard_bits, int row_words, const uint32_t* nothing)
+      : doors_(doors),
+        shard_bits_(shard_bits),
+        row_words_(static_cast<size_t>(row_words)),
+        nothing_(const_cast<uint32_t*>(nothing)) {}
+
+  const ShardDoor* DoorOf(uint64_t hash) const {
+    return doors_ + (hash >> 1 >> (63 - shard_bits_));
+  }
+
+  const IndexLine* HomeLine(const ShardDoor* door, uint64_t hash) const {
+    return ShardIndex::HomeLine(door->root->load(std::memory_order_acquire), hash, shard_bits_);
+  }
+
+  // The first entry of the line with the tag of the hash, if it names a row of the full width; else
+  // nothing.
+  Sight FirstSight(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {
+    return SightOf(door, line, line->Match(IndexLine::TagOf(hash)));
+  }
+  bool IsNothing(Sight sight) const { return sight.row == nothing_; }
+
+  void AskForSecondSight(uint64_t hash) const {
+    const ShardDoor* door = DoorOf(hash);
+    const IndexLine* home = HomeLine(door, hash);
+    const EntryMask others = OtherMatches(home, hash);
+    if (others != 0) {
+      PrefetchLineOf(SightOf(door, home, others).row);
+    } else if (IndexLine::Reach(home->State()) > 0) {
+      PrefetchLineOf(After(door, home, hash));
+    }
+  }
+  Sight SecondSight(uint64_t hash) const {
+    const ShardDoor* door = DoorOf(hash);
+    const IndexLine* home = HomeLine(door, hash);
+    const EntryMask others = OtherMatches(home, hash);
+    if (others != 0) return SightOf(door, home, others);
+    if (IndexLine::Reach(home->State()) == 0) return {nothing_, kNoRow};
+    return FirstSight(door, After(door, home, hash), hash);
+  }
+
+ private:
+  Sight SightOf(const ShardDoor* door, const IndexLine* line, EntryMask match) const {
+    const RowHandle handle = line->FirstHandle(match);
+    const auto row = reinterpret_cast<uintptr_t>(door->rows + handle.index() * row_words_);
+    const auto nothing = reinterpret_cast<uintptr_t>(nothing_);
+    const bool seen = (match != 0) & (handle.row_class() == RowClass::kFull);
+    // As the compiler would make a branch of `seen ? row : nothing`.
+    return {reinterpret_cast<uint32_t*>(nothing ^ ((nothing ^ row) & -uintptr_t{seen})), handle};
+  }
+  static EntryMask OtherMatches(const IndexLine* line, uint64_t hash) {
+    const EntryMask match = line->Match(IndexLine::TagOf(hash));
+    return match & (match - 1);
+  }
+  const IndexLine* After(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {
+    const uint64_t root = door->root->load(std::memory_order_acquire);
+    const SegmentRef segment = ShardIndex::Segment(root, hash, shard_bits_);
+    // The segment may be another one by now.
+    const auto number = static_cast<uint64_t>(line - segment.lines());
+    return number < segment.num_lines() ? segment.After(line) : segment.lines();
+  }
+
+  const ShardDoor* doors_;
+  int shard_bits_;
+  size_t row_words_;
+  uint32_t* nothing_;
+};
+
+}  // namespace catamaran
