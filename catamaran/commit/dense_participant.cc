@@ -26,6 +26,7 @@ SafetensorsMetadata MetadataOf(const Program& flat, const State& state) {
     metadata["kind" + of] = StateKindName(decl.kind);
     metadata["layout" + of] = decl.layout;
     metadata["declared" + of] = decl.at;
+    if (!decl.store.empty()) metadata["store" + of] = decl.store;
     metadata["order" + of] = std::to_string(order++);
   }
   return metadata;
@@ -116,6 +117,8 @@ DenseSummary ReadDenseSummary(const SafetensorsMetadata& metadata, const std::st
     by_order[order] = {of.substr(2), KindNamed(it->second, path),
                        Field(metadata, "layout" + of, path),
                        Field(metadata, "declared" + of, path)};
+    const auto store = metadata.find("store" + of);
+    if (store != metadata.end()) by_order[order].store = store->second;
   }
   for (auto& [order, decl] : by_order) summary.declarations.push_back(std::move(decl));
   return summary;

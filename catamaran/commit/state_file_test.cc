@@ -379,6 +379,26 @@ class ChangedProgram : public testing::Test {
   std::unique_ptr<State> saved_;
 };
 
+TEST_F(ChangedProgram, ATableThatKeepsItsNumbersInAnotherWayIsListed) {
+  TestProgram now("now");
+  now.Param("fc1.w", "f32[3, 4]")
+      .Param("fc1.b", "f32[4]")
+      .Add(StateKind::kVar, "seen", "i64[]", 0)
+      .Table("feat", "f32[2]", "rowwise_adagrad", {{"store", Attr(AttrWord{"int8"})}});
+  EXPECT_THAT(
+      MessageOf([&] { LoadState(fs_, kDirectory, now.flat); }),
+      HasSubstr("different  @feat : table u64 -> f32[2], rowwise_adagrad, store int8, declared at "
+                "now.ctm:4\n"
+                "             saved as table u64 -> f32[2], rowwise_adagrad, declared at"));
+}
+
+TEST(MatchState, WhatWasSavedBeforeStoresWereWrittenDownFits) {
+  const std::vector<SavedDecl> saved = {{"feat", StateKind::kTable, "u64 -> f32[2], sgd", "a:1"}};
+  std::vector<SavedDecl> now = saved;
+  now[0].store = "bf16";
+  EXPECT_EQ(MatchState(saved, now, {}, "here").loaded.size(), 1u);
+}
+
 TEST_F(ChangedProgram, EveryDifferenceIsListedWithBothLines) {
   TestProgram now("now");
   now.Param("fc2.w", "f32[3]")

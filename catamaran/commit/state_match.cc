@@ -7,6 +7,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/suggest.h"
+#include "catamaran/exec/setting_values.h"
 
 namespace catamaran {
 namespace {
@@ -25,6 +26,19 @@ std::string LayoutOf(const StateDecl& decl) {
   return layout;
 }
 
+std::string StoreOf(const StateDecl& decl) {
+  if (decl.kind != StateKind::kTable) return "";
+  const Attr& store = FindAttr(decl.settings, "store");
+  if (store.empty()) return "f32";
+  const Choice choice(store);
+  return choice.name.starts_with("i8") ? "int8" : choice.name;
+}
+
+bool Fits(const SavedDecl& saved, const SavedDecl& now) {
+  return saved.kind == now.kind && saved.layout == now.layout &&
+         (saved.store == now.store || saved.store.empty() || now.store.empty());
+}
+
 // What `path` is called after the renames; the longest one that applies counts.
 std::string Renamed(const std::string& path, const std::map<std::string, std::string>& renames,
                     std::set<std::string>& used) {
@@ -38,7 +52,9 @@ std::string Renamed(const std::string& path, const std::map<std::string, std::st
 }
 
 std::string Describe(const SavedDecl& decl) {
-  return fmt::format("{} {}", StateKindName(decl.kind), decl.layout);
+  const bool usual = decl.store.empty() || decl.store == "f32";
+  return fmt::format("{} {}{}", StateKindName(decl.kind), decl.layout,
+                     usual ? "" : ", store " + decl.store);
 }
 
 const SavedDecl* Find(const std::vector<SavedDecl>& decls, const std::string& path) {
@@ -65,7 +81,7 @@ void CheckRenames(const std::map<std::string, std::string>& renames,
 std::string RenameHint(const SavedDecl& decl, const std::vector<const SavedDecl*>& missing) {
   const SavedDecl* candidate = nullptr;
   for (const SavedDecl* other : missing) {
-    if (other->kind != decl.kind || other->layout != decl.layout) continue;
+    if (!Fits(*other, decl)) continue;
     if (candidate != nullptr) return {};
     candidate = other;
   }
@@ -79,7 +95,8 @@ std::vector<SavedDecl> DeclarationsOf(const Program& flat) {
   std::vector<SavedDecl> decls;
   for (const StateDecl* decl : flat.States()) {
     if (decl->kind == StateKind::kChannel) continue;
-    decls.push_back({decl->name, decl->kind, LayoutOf(*decl), flat.sources().ToString(decl->at)});
+    decls.push_back({decl->name, decl->kind, LayoutOf(*decl), flat.sources().ToString(decl->at),
+                     StoreOf(*decl)});
   }
   return decls;
 }
@@ -116,7 +133,7 @@ StateMatch MatchState(const std::vector<SavedDecl>& saved, const std::vector<Sav
       continue;
     }
     const SavedDecl& before = *found->second;
-    if (before.kind == decl.kind && before.layout == decl.layout) {
+    if (Fits(before, decl)) {
       match.loaded.push_back({before.path, decl.path});
       continue;
     }

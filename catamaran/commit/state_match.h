@@ -23,6 +23,9 @@ struct SavedDecl {
   // "u64 -> f32[16], rowwise_adagrad, shared row".
   std::string layout;
   std::string at;  // "ctr.ctm:7"
+  // How a table keeps the numbers of its rows: "f32", "bf16", "int8"; has to be equal too. Empty:
+  // it is no table, or was saved when this was not written down.
+  std::string store = {};
 };
 
 // The params, vars and tables of a flat program, in order.

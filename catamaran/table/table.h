@@ -89,7 +89,7 @@ struct TableInfo {
   int64_t bytes = 0;        // memory of rows, slots, metadata, index and sketches
   int64_t index_bytes = 0;  // of those, the index
   int64_t bytes_on_disk = 0;
-  std::string pages;    // "4 KiB", "2 MiB, transparent", "2 MiB, explicit": what the rows lie in
+  std::string pages;    // of rows, lately: "4 KiB", "2 MiB, transparent", "2 MiB, explicit"
   int64_t expired = 0;  // rows removed so far
   int64_t longest_pause_ns = 0;  // the longest that growing kept a writer, so far
   std::vector<FeatureInfo> features;
@@ -102,7 +102,7 @@ class Table {
   virtual int64_t width() const = 0;
   // Rows at this moment.
   virtual int64_t size() const = 0;
-  virtual TableInfo Info() const = 0;
+  virtual TableInfo Info() const = 0;  // takes microseconds; once a second milliseconds
 
   // Copies the rows of `keys` to `out`, one after another, then calls `done`: before it returns if
   // all rows are in memory, later, from any thread, otherwise. A key without a row yields what

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "catamaran/base/clock.h"
+
 namespace catamaran {
 
 TableInfo MemoryRows::Info() const {
@@ -11,10 +13,20 @@ TableInfo MemoryRows::Info() const {
   info.waiting = writer_.count(RowClass::kWaiting);
   info.index_bytes = store_.index_bytes();
   info.bytes = info.index_bytes + store_.row_bytes();
-  info.pages = store_.pages();
+  info.pages = Pages();
   info.longest_pause_ns = store_.longest_pause_ns();
   writer_.AddInfo(info);
   return info;
+}
+
+std::string MemoryRows::Pages() const {
+  const std::lock_guard lock(pages_mutex_);
+  const int64_t now = SteadyClock().Now();
+  if (pages_.empty() || now - pages_measured_ >= kNanosecondsPerSecond) {
+    pages_ = store_.pages();
+    pages_measured_ = SteadyClock().Now();
+  }
+  return pages_;
 }
 
 // What is beneath is asked for before memory is looked at (attached_rows.h): what is not beneath

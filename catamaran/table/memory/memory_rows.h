@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "catamaran/table/memory/memory_store.h"
@@ -35,6 +37,9 @@ class MemoryRows {
   int64_t num_in_memory(RowClass c) const { return store_.count(c); }
   // As Table::Info, of these rows.
   TableInfo Info() const;
+  // What the system says the rows lie in, asked for at most once a second: it walks all page tables
+  // for that, which takes milliseconds where tables are large.
+  std::string Pages() const;
 
   // Writes the embeddings of `keys` to `out`: of those with a row here that, of the others what
   // keys without a row read as. The positions of keys without a record of any class here are
@@ -52,6 +57,10 @@ class MemoryRows {
   enum class Found { kRow, kWaiting, kNothing };
   // A key that was not in memory a moment ago, when rows lay beneath. REQUIRES: a guard is held.
   Found PullAgain(uint64_t hash, uint64_t key, float* out) const;
+
+  mutable std::mutex pages_mutex_;
+  mutable std::string pages_;           // empty: not asked for yet
+  mutable int64_t pages_measured_ = 0;  // when, by the steady clock
 };
 
 }  // namespace catamaran
