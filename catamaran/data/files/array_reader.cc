@@ -64,6 +64,7 @@ class ArrayReader final : public RowReader {
   Position position() const override {
     PositionWriter out(kind_);
     out.Put(next_);
+    out.Put(rows_);
     return out.Take();
   }
 
@@ -72,7 +73,11 @@ class ArrayReader final : public RowReader {
     if (!position.bytes.empty()) {
       PositionReader in(position, kind_, path_);
       row = in.GetInt();
+      const int64_t rows = in.GetInt();
       in.End();
+      if (rows != rows_) {
+        Fail("{}: the position is one in {} rows; here there are {}", path_, rows, rows_);
+      }
     }
     SeekRow(row);
   }

@@ -39,6 +39,9 @@ TEST(NpyRows, GoAlongTheFirstAxisWithRandomAccess) {
   EXPECT_THAT(ReadRest(*reader)[0].floats.span(), ElementsAre(5, 6.5f));
   EXPECT_EQ(MessageOf([&] { reader->SeekRow(4); }), "a.npy: there is no row 4; it has 3");
   testing::CheckPositions(open, 1);
+  WriteFileAtomically(fs, "a.npy", Npy<float>(DType::kF32, {4, 2}, std::vector<float>(8)));
+  EXPECT_EQ(MessageOf([&] { open()->Seek(reader->position()); }),
+            "a.npy: the position is one in 3 rows; here there are 4");
 }
 
 TEST(NpyRows, ElementsBecomeWhatColumnsHold) {

@@ -73,9 +73,11 @@ void TextReader::Seek(const Position& position) {
 }
 
 std::string Shown(std::string_view text) {
-  constexpr size_t kShown = 40;
+  size_t shown = std::min<size_t>(text.size(), 40);
+  // Not through the middle of a character.
+  while (shown > 0 && shown < text.size() && (text[shown] & 0xc0) == 0x80) --shown;
   std::string out = "'";
-  for (const char c : text.substr(0, kShown)) {
+  for (const char c : text.substr(0, shown)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
@@ -83,7 +85,7 @@ std::string Shown(std::string_view text) {
       out += c;
     }
   }
-  out += text.size() > kShown ? "'…" : "'";
+  out += text.size() > shown ? "'…" : "'";
   return out;
 }
 
