@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -14,8 +13,8 @@
 #include "bench/table/disk.h"
 #include "bench/table/keys.h"
 #include "bench/table/live_table.h"
+#include "bench/table/serve.h"
 #include "bench/table/tables.h"
-#include "bench/worker.h"
 
 namespace catamaran::bench {
 namespace {
@@ -116,7 +115,7 @@ class CommitCase final : public Case {
 
 int main(int argc, char** argv) {
   using namespace catamaran::bench;
-  const auto rows =
-      static_cast<uint64_t>(std::atoll(Option(argc, argv, "--rows", "20000000").c_str()));
-  return Serve("", [&](const std::string&) { return std::make_unique<CommitCase>(rows); });
+  return ServeRows(argc, argv, [](const std::string&, uint64_t rows) {
+    return std::make_unique<CommitCase>(rows);
+  });
 }

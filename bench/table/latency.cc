@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,8 +19,8 @@
 
 #include "bench/table/keys.h"
 #include "bench/table/live_table.h"
+#include "bench/table/serve.h"
 #include "bench/table/tables.h"
-#include "bench/worker.h"
 
 namespace catamaran::bench {
 namespace {
@@ -176,7 +175,7 @@ class Latency final : public Case {
 
 int main(int argc, char** argv) {
   using namespace catamaran::bench;
-  const auto rows =
-      static_cast<uint64_t>(std::atoll(Option(argc, argv, "--rows", "20000000").c_str()));
-  return Serve("", [&](const std::string& name) { return std::make_unique<Latency>(name, rows); });
+  return ServeRows(argc, argv, [](const std::string& name, uint64_t rows) {
+    return std::make_unique<Latency>(name, rows);
+  });
 }

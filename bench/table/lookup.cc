@@ -1,13 +1,12 @@
 // Look-ups of rows of --width floats in our table of --rows rows, by one caller or two.
 
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
 #include "bench/table/callers.h"
 #include "bench/table/keys.h"
+#include "bench/table/serve.h"
 #include "bench/table/tables.h"
-#include "bench/worker.h"
 
 namespace catamaran::bench {
 namespace {
@@ -46,20 +45,7 @@ class Lookup final : public Case {
 int main(int argc, char** argv) {
   using namespace catamaran;
   using namespace catamaran::bench;
-  const auto rows =
-      static_cast<size_t>(std::atoll(Option(argc, argv, "--rows", "20000000").c_str()));
-  const int64_t width = std::atoll(Option(argc, argv, "--width", "16").c_str());
-  std::unique_ptr<DurableTable> table;
-  return Serve("", [&](const std::string& name) -> std::unique_ptr<Case> {
-    const KeyCase c(name);
-    const size_t wanted = rows * c.times_rows;
-    if (!table || table->size() != static_cast<int64_t>(wanted)) {
-      table.reset();
-      // Room for the limit's memory too, which is as much.
-      if (c.times_rows > 1) NeedMemory(static_cast<int64_t>(wanted) * (10 * width + 80));
-      table = MakeTable(BenchConfig(width));
-      FillTable(*table, 0, wanted);
-    }
-    return std::make_unique<Lookup>(*table, c, wanted);
+  return ServeKeys(argc, argv, [](DurableTable& table, const KeyCase& keys, size_t rows) {
+    return std::make_unique<Lookup>(table, keys, rows);
   });
 }

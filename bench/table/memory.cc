@@ -5,15 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/table/keys.h"
 #include "bench/table/own_process.h"
+#include "bench/table/serve.h"
 #include "bench/table/tables.h"
-#include "bench/worker.h"
 
 namespace catamaran::bench {
 namespace {
@@ -90,8 +89,7 @@ class MemoryCase final : public Case {
 
 int main(int argc, char** argv) {
   using namespace catamaran::bench;
-  const auto rows =
-      static_cast<uint64_t>(std::atoll(Option(argc, argv, "--rows", "20000000").c_str()));
-  return Serve("",
-               [&](const std::string& name) { return std::make_unique<MemoryCase>(name, rows); });
+  return ServeRows(argc, argv, [](const std::string& name, uint64_t rows) {
+    return std::make_unique<MemoryCase>(name, rows);
+  });
 }

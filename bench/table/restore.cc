@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -13,8 +12,8 @@
 #include "bench/table/keys.h"
 #include "bench/table/live_table.h"
 #include "bench/table/own_process.h"
+#include "bench/table/serve.h"
 #include "bench/table/tables.h"
-#include "bench/worker.h"
 
 namespace catamaran::bench {
 namespace {
@@ -100,7 +99,7 @@ class RestoreCase final : public Case {
 
 int main(int argc, char** argv) {
   using namespace catamaran::bench;
-  const auto rows =
-      static_cast<uint64_t>(std::atoll(Option(argc, argv, "--rows", "20000000").c_str()));
-  return Serve("", [&](const std::string&) { return std::make_unique<RestoreCase>(rows); });
+  return ServeRows(argc, argv, [](const std::string&, uint64_t rows) {
+    return std::make_unique<RestoreCase>(rows);
+  });
 }

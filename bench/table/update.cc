@@ -1,12 +1,11 @@
 // Pushes of gradients for rows of --width floats in our table of --rows rows.
 
-#include <cstdlib>
 #include <memory>
 
 #include "bench/table/callers.h"
 #include "bench/table/keys.h"
+#include "bench/table/serve.h"
 #include "bench/table/tables.h"
-#include "bench/worker.h"
 
 namespace catamaran::bench {
 namespace {
@@ -35,15 +34,7 @@ class Update final : public Case {
 int main(int argc, char** argv) {
   using namespace catamaran;
   using namespace catamaran::bench;
-  const auto rows =
-      static_cast<size_t>(std::atoll(Option(argc, argv, "--rows", "20000000").c_str()));
-  const int64_t width = std::atoll(Option(argc, argv, "--width", "16").c_str());
-  std::unique_ptr<DurableTable> table;
-  return Serve("", [&](const std::string& name) -> std::unique_ptr<Case> {
-    if (!table) {
-      table = MakeTable(BenchConfig(width));
-      FillTable(*table, 0, rows);
-    }
-    return std::make_unique<Update>(*table, KeyCase(name), rows);
+  return ServeKeys(argc, argv, [](DurableTable& table, const KeyCase& keys, size_t rows) {
+    return std::make_unique<Update>(table, keys, rows);
   });
 }
