@@ -2,19 +2,10 @@
 
 #include <cstdint>
 
+#include "catamaran/base/float_bits.h"
+
 namespace catamaran::CATAMARAN_ISA {
 namespace {
-
-inline float AsFloat(uint32_t bits) {
-  float x;
-  __builtin_memcpy(&x, &bits, 4);
-  return x;
-}
-inline uint32_t AsBits(float x) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &x, 4);
-  return bits;
-}
 
 // A product with 2^112 moves the exponent, of denormals too.
 inline float FloatOfF16(uint16_t half) {

@@ -3,19 +3,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "catamaran/base/float_bits.h"
+
 namespace catamaran::CATAMARAN_ISA {
 namespace {
-
-inline float AsFloat(uint32_t bits) {
-  float x;
-  __builtin_memcpy(&x, &bits, 4);
-  return x;
-}
-inline uint32_t AsBits(float x) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &x, 4);
-  return bits;
-}
 
 void DecodeBf16(const uint32_t* __restrict words, int64_t columns, float* __restrict out) {
   const int64_t pairs = columns / 2;

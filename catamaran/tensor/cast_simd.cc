@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #endif
 
+#include "catamaran/base/float_bits.h"
+
 // The formulas of tensor/cast.h and tensor/half.h once more, written so that the compiler makes
 // vector code of every loop: 8-bit integers go through 32 bits, nothing branches.
 
@@ -28,17 +30,6 @@ template <class T>
 constexpr bool kIsReal = kSame<T, float> || kSame<T, double>;
 template <class T>
 constexpr bool kIsByte = kSame<T, int8_t> || kSame<T, uint8_t>;
-
-inline float AsFloat(uint32_t bits) {
-  float x;
-  __builtin_memcpy(&x, &bits, 4);
-  return x;
-}
-inline uint32_t AsBits(float x) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &x, 4);
-  return bits;
-}
 
 // --- Sixteen bits.
 
