@@ -78,14 +78,26 @@ void EncodeInt8(const float* __restrict values, const uint16_t* __restrict rando
   }
 }
 
+// A width that is known needs no loop.
+constexpr int64_t kCommonColumns = 16;
+
+template <class F>
+inline void ForColumns(int64_t columns, F&& f) {
+  if (columns == kCommonColumns) {
+    for (int64_t i = 0; i < kCommonColumns; ++i) f(i);
+  } else {
+    for (int64_t i = 0; i < columns; ++i) f(i);
+  }
+}
+
 void Assign(const float* __restrict gradient, float factor, float scale, int64_t columns,
             float* __restrict sum) {
-  for (int64_t i = 0; i < columns; ++i) sum[i] = gradient[i] * factor * scale;
+  ForColumns(columns, [&](int64_t i) { sum[i] = gradient[i] * factor * scale; });
 }
 
 void Add(const float* __restrict gradient, float factor, float scale, int64_t columns,
          float* __restrict sum) {
-  for (int64_t i = 0; i < columns; ++i) sum[i] += gradient[i] * factor * scale;
+  ForColumns(columns, [&](int64_t i) { sum[i] += gradient[i] * factor * scale; });
 }
 
 // rules::RowwiseAdagrad of one row of whole vectors, with the same bits. The sum of squares stays
@@ -162,8 +174,8 @@ void UpdateRows(const rules::Factors<float>& factors, float* const* rows,
       float* at[3] = {rows[r] + slots[0], rows[r] + slots[1], rows[r] + slots[2]};
       rules::Apply(factors, rows[r], gradients[r], at, 1, columns);
     }
-  } else if (columns == 16) {
-    UpdateRowwise<16>(factors, rows, gradients, slots[0], count, columns);
+  } else if (columns == kCommonColumns) {
+    UpdateRowwise<kCommonColumns>(factors, rows, gradients, slots[0], count, columns);
   } else {
     UpdateRowwise<0>(factors, rows, gradients, slots[0], count, columns);
   }

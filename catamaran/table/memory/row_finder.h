@@ -16,9 +16,6 @@
 // What is left, and all rows of other classes than the full width, is for Shard and ShardIndex. A
 // sight is a guess: the row may be another key's, or be gone.
 //
-// No branch of the first sight depends on what is found: one that the processor guesses wrong costs
-// as much as four keys, since what it has begun for the next ones is lost.
-//
 // Thread safety: a value; the methods may be called by readers with a guard of the table's Epochs,
 // and by writers.
 
@@ -92,11 +89,8 @@ class RowFinder {
  private:
   Sight SightOf(const ShardDoor* door, const IndexLine* line, EntryMask match) const {
     const RowHandle handle = line->FirstHandle(match);
-    const auto row = reinterpret_cast<uintptr_t>(door->rows + handle.index() * row_words_);
-    const auto nothing = reinterpret_cast<uintptr_t>(nothing_);
-    const bool seen = (match != 0) & (handle.row_class() == RowClass::kFull);
-    // As the compiler would make a branch of `seen ? row : nothing`.
-    return {reinterpret_cast<uint32_t*>(nothing ^ ((nothing ^ row) & -uintptr_t{seen})), handle};
+    const bool seen = match != 0 && handle.row_class() == RowClass::kFull;
+    return {seen ? door->rows + handle.index() * row_words_ : nothing_, handle};
   }
   static EntryMask OtherMatches(const IndexLine* line, uint64_t hash) {
     const EntryMask match = line->Match(IndexLine::TagOf(hash));
