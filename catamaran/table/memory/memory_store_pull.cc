@@ -36,7 +36,7 @@ inline bool CopyEmbedding(const RowCodec& codec, const RowLayout::Class& words, 
 }
 
 // Copies the embedding of a row of the full width; whether it was the row of `key`. If not, `out`
-// holds anything. Without branches where it can be.
+// holds anything.
 template <bool kPlainFloats, int kWidth>
 inline bool CopyIfItIs(const RowCodec& codec, const RowLayout::Class& words, const uint32_t* row,
                        uint64_t key, float* out) {

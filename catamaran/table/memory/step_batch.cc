@@ -54,6 +54,8 @@ void StepPart::Begin(const StepSources& sources, const RowRules& rules, int64_t 
 template <class Run>
 void StepPart::Add(Run run) {
   const uint64_t seed = Mix64(rules_->config().seed);
+  const auto add = rules_->codec().kernels().add;
+  const int64_t width = width_;
   uint64_t keys[kBlock], hashes[kBlock];
   for (int64_t first = 0; first < run.size(); first += kBlock) {
     const int64_t n = std::min(kBlock, run.size() - first);
@@ -94,7 +96,11 @@ void StepPart::Add(Run run) {
           key.factor = occurrence.factor;
           key.last_source = occurrence.source;
         } else {
-          AddGradient(key, occurrence.gradient, occurrence.factor, occurrence.source);
+          if (key.pushes == 2) BeginSum(key);
+          // The sum is ours.
+          add(occurrence.gradient, occurrence.factor, occurrence.scale, width,
+              const_cast<float*>(key.gradient));
+          key.last_source = occurrence.source;
         }
         break;
       }
@@ -110,25 +116,17 @@ void StepPart::AddSeen(StepKey& key, float show, float click) {
   key.last_seen = at;
 }
 
-void StepPart::AddGradient(StepKey& key, const float* gradient, float factor, uint32_t source) {
-  if (key.pushes == 2) {
-    float* sum = NewSum();
-    rules_->AssignGradient(key.gradient, key.factor, ScaleOf(key.last_source), sum);
-    key.gradient = sum;
-    key.factor = 1;
-  }
-  // The sum is ours: NewSum made it.
-  rules_->AddGradient(gradient, factor, ScaleOf(source), const_cast<float*>(key.gradient));
-  key.last_source = source;
-}
-
-float* StepPart::NewSum() {
+void StepPart::BeginSum(StepKey& key) {
   const auto chunk = static_cast<size_t>(num_sums_ / sums_per_chunk_);
   if (chunk == chunks_.size()) {
     chunks_.push_back(
         std::make_unique_for_overwrite<float[]>(static_cast<size_t>(sums_per_chunk_ * width_)));
   }
-  return chunks_[chunk].get() + (num_sums_++ % sums_per_chunk_) * width_;
+  float* sum = chunks_[chunk].get() + (num_sums_++ % sums_per_chunk_) * width_;
+  const auto scale = static_cast<float>(sources_->push(key.last_source).scale);
+  rules_->AssignGradient(key.gradient, key.factor, scale, sum);
+  key.gradient = sum;
+  key.factor = 1;
 }
 
 StepBatch::StepBatch(const RowRules& rules, int part_bits)

@@ -78,10 +78,8 @@ class StepPart {
   static constexpr int64_t kBlock = 64;
 
   void AddSeen(StepKey& key, float show, float click);
-  // The second of a key or a later one.
-  void AddGradient(StepKey& key, const float* gradient, float factor, uint32_t source);
-  float ScaleOf(uint32_t source) const { return static_cast<float>(sources_->push(source).scale); }
-  float* NewSum();
+  // Makes a sum of the only gradient that a key has so far.
+  void BeginSum(StepKey& key);
 
   const StepSources* sources_ = nullptr;
   const RowRules* rules_ = nullptr;

@@ -21,7 +21,8 @@ namespace catamaran {
 struct StepOccurrence {
   uint64_t key = 0;
   const float* gradient = nullptr;  // null: an observation
-  float factor = 1;                 // the gradient is this times gradient[0 … width)
+  float factor = 1;                 // the gradient is this times scale times gradient[0 … width)
+  float scale = 1;                  // of its push
   float show = 0;
   float click = 0;
   uint32_t source = 0;
@@ -131,23 +132,28 @@ class StepSources::PushedRun : public Run {
       : Run(source, number, begin, end),
         gradient_(static_cast<const float*>(source.keys.gradients) + begin * width),
         width_(width),
-        scale_(static_cast<float>(source.keys.scale)) {}
+        factor_(static_cast<float>(source.keys.scale)),
+        scale_(static_cast<float>(source.push->scale)) {}
   StepOccurrence Next(uint64_t key) {
     const float* const gradient = gradient_;
     gradient_ += width_;
-    return {.key = key, .gradient = gradient, .factor = scale_, .source = number_};
+    return {
+        .key = key, .gradient = gradient, .factor = factor_, .scale = scale_, .source = number_};
   }
 
  private:
   const float* gradient_;  // of the next one
   const int64_t width_;
-  const float scale_;
+  const float factor_, scale_;
 };
 
 class StepSources::PooledRun : public Run {
  public:
   PooledRun(const Source& source, uint32_t number, int64_t begin, int64_t end, int64_t width)
-      : Run(source, number, begin, end), keys_(source.keys), width_(width) {
+      : Run(source, number, begin, end),
+        keys_(source.keys),
+        width_(width),
+        scale_(static_cast<float>(source.push->scale)) {
     bag_ = keys_.offsets == nullptr
                ? begin / keys_.stride
                : std::upper_bound(keys_.offsets, keys_.offsets + keys_.num_bags, begin) -
@@ -161,7 +167,8 @@ class StepSources::PooledRun : public Run {
     }
     const float factor = weights() != nullptr ? factor_ * weights()[at_] : factor_;
     ++at_;
-    return {.key = key, .gradient = gradient_, .factor = factor, .source = number_};
+    return {
+        .key = key, .gradient = gradient_, .factor = factor, .scale = scale_, .source = number_};
   }
 
  private:
@@ -176,6 +183,7 @@ class StepSources::PooledRun : public Run {
 
   const RowsSegment& keys_;
   const int64_t width_;
+  const float scale_;
   int64_t bag_, bag_end_;
   float factor_ = 1;
   const float* gradient_ = nullptr;

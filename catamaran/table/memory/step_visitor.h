@@ -55,7 +55,7 @@ class StepVisitor {
   void VisitRows(std::span<const StepKey> keys);
   void VisitRowsAgain(std::span<const StepKey> keys);
   // Looks whether a key has been found: puts it to one or the other, and writes where enough are
-  // found. Without branches on that.
+  // found.
   void Decide(const StepKey& key, uint32_t place, RowFinder::Sight sight, FoundRows& found,
               size_t& num_late);
   // Writes them, different rows of the full width.
