@@ -213,11 +213,13 @@ void ShardIndex::Split(uint64_t hash) {
   const int depth = old.depth() + 1;
   const uint64_t bit = uint64_t{1} << (64 - shard_bits_ - depth);
   const uint64_t low_hash = hash & ~bit, high_hash = hash | bit;
-  splitting_.clear();
+  // Not kept from one split to the next: that would be memory of every shard.
+  std::vector<std::pair<uint64_t, RowHandle>> entries;  // hashes and handles
+  entries.reserve(static_cast<size_t>(HeaderOf(old).count));
   int64_t highs = 0;
   ForEachEntry(old, 0, old.num_lines(), [&](RowHandle handle) {
     const uint64_t h = rows_.HashOf(handle);
-    splitting_.emplace_back(h, handle);
+    entries.emplace_back(h, handle);
     highs += (h & bit) != 0;
   });
   const int64_t lows = HeaderOf(old).count - highs;
@@ -233,7 +235,7 @@ void ShardIndex::Split(uint64_t hash) {
     memory_.Free(low.lines() - 1, low_block);
     throw;
   }
-  for (const auto& [h, handle] : splitting_) Place((h & bit) != 0 ? high : low, h, handle);
+  for (const auto& [h, handle] : entries) Place((h & bit) != 0 ? high : low, h, handle);
   Publish(low_hash, low);
   Publish(high_hash, high);
   ++segments_;

@@ -212,7 +212,6 @@ class ShardIndex {
   IndexMemory memory_;
   int64_t segments_ = 0;
   std::vector<Retired> retired_;
-  std::vector<std::pair<uint64_t, RowHandle>> splitting_;  // hashes and handles
   std::atomic<int64_t> directory_bytes_ = 0;
 };
 
