@@ -6,8 +6,7 @@
 
 namespace catamaran {
 
-IndexMemory::IndexMemory(int piece_lines, size_t reserve_bytes, PageMode mode)
-    : piece_lines_(piece_lines), range_(reserve_bytes, mode) {}
+IndexMemory::IndexMemory(size_t reserve_bytes, PageMode mode) : range_(reserve_bytes, mode) {}
 
 IndexMemory::Size& IndexMemory::SizeOf(int lines) {
   for (Size& size : sizes_) {
@@ -24,7 +23,7 @@ uint32_t IndexMemory::TakePiece(int lines) {
     free_pieces_.pop_back();
   } else {
     piece = static_cast<uint32_t>(pieces_.size());
-    range_.Grow((pieces_.size() + 1) * piece_bytes());
+    range_.Grow((pieces_.size() + 1) * kPieceBytes);
     pieces_.emplace_back();
   }
   pieces_[piece].lines = lines;
@@ -33,7 +32,7 @@ uint32_t IndexMemory::TakePiece(int lines) {
 
 IndexLine* IndexMemory::Allocate(int lines) {
   const size_t bytes = static_cast<size_t>(lines) * sizeof(IndexLine);
-  if (lines > piece_lines_) {
+  if (lines > kPieceLines) {
     void* block = ::operator new (bytes, std::align_val_t{alignof(IndexLine)});
     std::memset(block, 0, bytes);
     heap_bytes_ += static_cast<int64_t>(bytes);
@@ -42,10 +41,7 @@ IndexLine* IndexMemory::Allocate(int lines) {
   }
   Size& size = SizeOf(lines);
   if (size.with_room.empty()) size.with_room.push_back(TakePiece(lines));
-  const auto fullest = std::max_element(
-      size.with_room.begin(), size.with_room.end(),
-      [&](uint32_t a, uint32_t b) { return pieces_[a].in_use < pieces_[b].in_use; });
-  const uint32_t number = *fullest;
+  const uint32_t number = size.with_room.back();
   Piece& piece = pieces_[number];
   IndexLine* block;
   if (piece.free != nullptr) {
@@ -56,7 +52,7 @@ IndexLine* IndexMemory::Allocate(int lines) {
     ++piece.begun;
   }
   ++piece.in_use;
-  if (!HasRoom(piece)) size.with_room.erase(fullest);
+  if (piece.free == nullptr && (piece.begun + 1) * lines > kPieceLines) size.with_room.pop_back();
   const int end = static_cast<int>(block - FirstLine(number)) + lines;
   if (end > piece.touched_lines) {
     // Untouched memory is zeros.
@@ -72,16 +68,16 @@ IndexLine* IndexMemory::Allocate(int lines) {
 }
 
 void IndexMemory::Free(IndexLine* block, int lines) noexcept {
-  if (lines > piece_lines_) {
+  if (lines > kPieceLines) {
     ::operator delete (block, std::align_val_t{alignof(IndexLine)});
     heap_bytes_ -= static_cast<int64_t>(lines) * static_cast<int64_t>(sizeof(IndexLine));
     CountBytes();
     return;
   }
-  const auto number = static_cast<uint32_t>((block - FirstLine(0)) / piece_lines_);
+  const auto number = static_cast<uint32_t>((block - FirstLine(0)) / kPieceLines);
   Piece& piece = pieces_[number];
   Size& size = SizeOf(lines);
-  const bool had_room = HasRoom(piece);
+  const bool had_room = piece.free != nullptr || (piece.begun + 1) * lines <= kPieceLines;
   if (--piece.in_use > 0) {
     std::memcpy(static_cast<void*>(block), &piece.free, sizeof(piece.free));
     piece.free = block;
@@ -96,32 +92,15 @@ void IndexMemory::Free(IndexLine* block, int lines) noexcept {
   ReturnFreePieces();
 }
 
-IndexMemory::Blocks IndexMemory::SparsestPiece(int lines) {
-  constexpr int kMostBlocks = 64;
-  const int blocks = piece_lines_ / lines;
-  if (blocks < 2 || blocks > kMostBlocks) return {};
-  const Size& size = SizeOf(lines);
-  uint32_t sparsest = 0;
-  int room = 0, fewest = blocks;
-  for (const uint32_t number : size.with_room) {
-    const int in_use = pieces_[number].in_use;
-    room += blocks - in_use;
-    if (in_use <= fewest) fewest = in_use, sparsest = number;
-  }
-  // Room in others: all but its own.
-  if (room - (blocks - fewest) < fewest || fewest == blocks) return {};
-  return {FirstLine(sparsest), pieces_[sparsest].begun};
-}
-
 void IndexMemory::ReturnFreePieces() {
   int64_t free_lines = 0;
   for (const uint32_t number : free_pieces_) free_lines += pieces_[number].touched_lines;
-  // Few stay, for segments that come and go.
-  if (free_lines < touched_lines_ / 32) return;
+  // Some stay, for segments that come and go.
+  if (free_lines < 2 * kPieceLines || free_lines < touched_lines_ / 8) return;
   for (const uint32_t number : free_pieces_) {
     Piece& piece = pieces_[number];
     if (piece.touched_lines == 0) continue;
-    range_.Release(number * piece_bytes(), piece_bytes());
+    range_.Release(size_t{number} * kPieceBytes, kPieceBytes);
     touched_lines_ -= piece.touched_lines;
     piece.touched_lines = 0;
   }

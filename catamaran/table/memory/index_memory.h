@@ -1,11 +1,8 @@
 // table/memory/index_memory.h
 //
 // Memory for the segments of an index: blocks of index lines in size classes. A block comes from a
-// piece of some thousand lines that holds blocks of one size; a piece without blocks goes to
+// piece of 4,096 lines (256 KiB) that holds blocks of one size; a piece without blocks goes to
 // whatever size wants one next, and its memory back to the system when there are many.
-//
-// Blocks come from the fullest piece of their size. Where those of one piece would find room in
-// others, SparsestPiece() names it, so that its blocks can be moved and the piece becomes free.
 //
 // Thread safety: one thread at a time; bytes() at any time.
 
@@ -22,21 +19,14 @@ namespace catamaran {
 
 class IndexMemory {
  public:
-  IndexMemory(int piece_lines, size_t reserve_bytes, PageMode mode);
+  static constexpr int kPieceLines = 4096;
 
-  // A block of `lines` lines, zeros. Those that fit come from pieces, others from the heap. An
+  IndexMemory(size_t reserve_bytes, PageMode mode);
+
+  // A block of `lines` lines, zeros. At most kPieceLines come from pieces, more from the heap. An
   // Error if there is no memory.
   IndexLine* Allocate(int lines);
   void Free(IndexLine* block, int lines) noexcept;
-
-  // Blocks side by side, some of them perhaps not in use.
-  struct Blocks {
-    IndexLine* first = nullptr;
-    int count = 0;
-  };
-  // The piece of this size with the fewest blocks in use, if all of them could be in others. No
-  // blocks if there is none, or if they are so small that looking for them is not worth it.
-  Blocks SparsestPiece(int lines);
 
   void MakeOneHuge() { range_.MakeOneHuge(); }
 
@@ -45,6 +35,7 @@ class IndexMemory {
   const PageRange& range() const { return range_; }
 
  private:
+  static constexpr size_t kPieceBytes = size_t{kPieceLines} * sizeof(IndexLine);
   struct Piece {
     int lines = 0;  // of its blocks; 0: the piece is free
     int begun = 0;  // blocks that were handed out, from the first on
@@ -58,18 +49,13 @@ class IndexMemory {
   };
 
   Size& SizeOf(int lines);
-  bool HasRoom(const Piece& piece) const {
-    return piece.free != nullptr || (piece.begun + 1) * piece.lines <= piece_lines_;
-  }
   uint32_t TakePiece(int lines);
   void ReturnFreePieces();
   void CountBytes();
-  size_t piece_bytes() const { return static_cast<size_t>(piece_lines_) * sizeof(IndexLine); }
   IndexLine* FirstLine(uint32_t piece) const {
-    return reinterpret_cast<IndexLine*>(range_.base() + piece * piece_bytes());
+    return reinterpret_cast<IndexLine*>(range_.base() + size_t{piece} * kPieceBytes);
   }
 
-  const int piece_lines_;
   PageRange range_;
   std::vector<Piece> pieces_;
   std::vector<uint32_t> free_pieces_;

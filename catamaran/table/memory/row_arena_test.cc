@@ -6,7 +6,6 @@
 
 #include <cstring>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "catamaran/base/error.h"
@@ -120,7 +119,7 @@ TEST(PageRange, TheSystemSaysWhatPagesThereAre) {
 }
 
 TEST(IndexMemory, BlocksAreZerosDoNotOverlapAndGoBack) {
-  IndexMemory memory(4096, size_t{1} << 30, PageMode::kTransparent);
+  IndexMemory memory(size_t{1} << 30, PageMode::kTransparent);
   constexpr int kSizes[] = {4, 9, 256, 455, 8191};
   struct Block {
     IndexLine* lines;
@@ -154,44 +153,6 @@ TEST(IndexMemory, BlocksAreZerosDoNotOverlapAndGoBack) {
   EXPECT_GT(memory.bytes(), int64_t{1} << 22);
   for (const Block& block : blocks) memory.Free(block.lines, block.size);
   EXPECT_LE(memory.bytes(), int64_t{1} << 20);
-}
-
-TEST(IndexMemory, BlocksOfTheSparsestPieceCanMoveIntoOthersUntilItIsFree) {
-  constexpr int kLines = 100;
-  constexpr int kBlocks = 10;  // of a piece
-  IndexMemory memory(1024, size_t{1} << 30, PageMode::kSmall);
-  std::vector<IndexLine*> blocks;
-  for (int i = 0; i < 4 * kBlocks; ++i) blocks.push_back(memory.Allocate(kLines));
-  EXPECT_EQ(memory.SparsestPiece(kLines).count, 0) << "all pieces are full";
-  const int64_t full = memory.bytes();
-  // Every other block goes, so that no piece becomes free.
-  std::set<IndexLine*> in_use;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    if (i % 2 == 0) {
-      memory.Free(blocks[i], kLines);
-    } else {
-      in_use.insert(blocks[i]);
-    }
-  }
-  EXPECT_EQ(memory.bytes(), full);
-  for (;;) {
-    const IndexMemory::Blocks sparsest = memory.SparsestPiece(kLines);
-    if (sparsest.count == 0) break;
-    ASSERT_EQ(sparsest.count, kBlocks);
-    IndexLine* from = nullptr;
-    for (int i = 0; i < kBlocks; ++i) {
-      if (in_use.count(sparsest.first + i * kLines) != 0) from = sparsest.first + i * kLines;
-    }
-    ASSERT_NE(from, nullptr);
-    IndexLine* const to = memory.Allocate(kLines);
-    EXPECT_TRUE(to < sparsest.first || to >= sparsest.first + kBlocks * kLines);
-    memory.Free(from, kLines);
-    in_use.erase(from);
-    in_use.insert(to);
-  }
-  EXPECT_EQ(in_use.size(), blocks.size() / 2);
-  EXPECT_EQ(memory.bytes(), full / 2);
-  for (IndexLine* const block : in_use) memory.Free(block, kLines);
 }
 
 }  // namespace

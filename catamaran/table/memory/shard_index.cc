@@ -9,6 +9,8 @@
 namespace catamaran {
 namespace {
 
+// How much smaller than a full one the smallest segment is, as a power of two.
+constexpr int kSmallestShift = 6;
 // Directories are not indexed by more bits than this, with those of the shard.
 constexpr int kMaxDirectoryBits = 28;
 
@@ -20,21 +22,18 @@ void DeleteDirectory(void* entries) {
   ::operator delete (entries, std::align_val_t{alignof(IndexLine)});
 }
 
-int RowBytes(const ShardRows& rows) {
-  return rows.of(RowClass::kFull).words() * static_cast<int>(sizeof(uint32_t));
-}
-
 }  // namespace
+
+int ShardIndex::FullBlockLines(uint64_t hash) {
+  // Eight steps within a factor of two; a piece of memory holds 16, 15, … 9 such blocks.
+  return IndexMemory::kPieceLines / (16 - static_cast<int>(hash >> 61));
+}
 
 ShardIndex::ShardIndex(int shard_bits, uint64_t shard, const ShardRows& rows, Epochs& epochs,
                        size_t reserve_bytes, PageMode mode)
-    : shard_bits_(shard_bits),
-      rows_(rows),
-      epochs_(epochs),
-      sizes_(RowBytes(rows) < SegmentSizes::kDenseBelow),
-      memory_(sizes_.piece_lines(), reserve_bytes, mode) {
+    : shard_bits_(shard_bits), rows_(rows), epochs_(epochs), memory_(reserve_bytes, mode) {
   const uint64_t hash = shard_bits == 0 ? 0 : shard << (64 - shard_bits);
-  const SegmentRef segment = NewSegment(hash, sizes_.Smallest(hash), 0);
+  const SegmentRef segment = NewSegment(FullBlockLines(hash) >> kSmallestShift, 0);
   uint64_t* entries = NewDirectory(0);
   entries[0] = segment.bits();
   SetDirectory(entries, 0);
@@ -46,7 +45,7 @@ ShardIndex::~ShardIndex() {
   const size_t size = size_t{1} << directory_depth();
   for (size_t i = 0; i < size;) {
     const SegmentRef segment(entries[i]);
-    memory_.Free(segment.lines() - 1, BlockLines(segment));
+    memory_.Free(segment.lines() - 1, static_cast<int>(segment.num_lines()) + 1);
     i += size >> segment.depth();
   }
   for (const Retired& old : retired_) {
@@ -99,11 +98,11 @@ void ShardIndex::Remove(uint64_t hash, RowHandle handle) {
   entry.line->Clear(entry.number);
   if (entry.distance > 0) segment.lines()[Home(hash, segment)].RemoveOverflow();
   const int64_t count = --HeaderOf(segment).count;
-  if (count >= sizes_.Limit(segment.num_lines()) / 4) return;
-  const int half = sizes_.Half(hash, BlockLines(segment));
-  if (half == 0) return;
+  if (count >= Limit(segment.num_lines()) / 4) return;
+  const int block = static_cast<int>(segment.num_lines()) + 1;
+  if (block / 2 < FullBlockLines(hash) >> kSmallestShift) return;
   try {
-    Rebuild(hash, half);
+    Rebuild(hash, block / 2);
   } catch (const Error&) {
     // No memory for the smaller one: then it stays as it is.
   }
@@ -163,10 +162,8 @@ void ShardIndex::Walk(uint64_t first, uint64_t last, FunctionRef<void(RowHandle)
 
 // --- Segments.
 
-SegmentRef ShardIndex::NewSegment(uint64_t hash, int block_lines, int depth) {
-  const SegmentRef made(memory_.Allocate(block_lines) + 1, block_lines - 1, depth);
-  HeaderOf(made).hash = hash;
-  return made;
+SegmentRef ShardIndex::NewSegment(int block_lines, int depth) {
+  return SegmentRef(memory_.Allocate(block_lines) + 1, block_lines - 1, depth);
 }
 
 void ShardIndex::Publish(uint64_t hash, SegmentRef segment) {
@@ -180,14 +177,18 @@ void ShardIndex::Publish(uint64_t hash, SegmentRef segment) {
 }
 
 void ShardIndex::RetireSegment(SegmentRef segment) {
-  retired_.push_back({segment.lines() - 1, BlockLines(segment), epochs_.Retire()});
+  retired_.push_back(
+      {segment.lines() - 1, static_cast<int>(segment.num_lines()) + 1, epochs_.Retire()});
 }
 
 void ShardIndex::Grow(uint64_t hash) {
   const SegmentRef segment = Segment(hash);
-  const int block = BlockLines(segment);
-  if (block < sizes_.Full(hash)) {
-    Rebuild(hash, sizes_.Larger(hash, block));
+  const int block = static_cast<int>(segment.num_lines()) + 1;
+  const int full = FullBlockLines(hash);
+  if (block < full) {
+    int shift = kSmallestShift;
+    while (full >> shift <= block) --shift;
+    Rebuild(hash, full >> shift);
   } else if (segment.depth() < directory_depth() || MayDoubleDirectory()) {
     Split(hash);
   } else if (2 * block <= kMaxSegmentLines) {
@@ -200,7 +201,7 @@ void ShardIndex::Grow(uint64_t hash) {
 
 void ShardIndex::Rebuild(uint64_t hash, int block_lines) {
   const SegmentRef old = Segment(hash);
-  const SegmentRef made = NewSegment(hash, block_lines, old.depth());
+  const SegmentRef made = NewSegment(block_lines, old.depth());
   ForEachEntry(old, 0, old.num_lines(),
                [&](RowHandle handle) { Place(made, rows_.HashOf(handle), handle); });
   Publish(hash, made);
@@ -211,33 +212,23 @@ void ShardIndex::Rebuild(uint64_t hash, int block_lines) {
 void ShardIndex::Split(uint64_t hash) {
   const SegmentRef old = Segment(hash);
   const int depth = old.depth() + 1;
-  const uint64_t bit = uint64_t{1} << (64 - shard_bits_ - depth);
-  const uint64_t low_hash = hash & ~bit, high_hash = hash | bit;
-  // Not kept from one split to the next: that would be memory of every shard.
-  std::vector<std::pair<uint64_t, RowHandle>> entries;  // hashes and handles
-  entries.reserve(static_cast<size_t>(HeaderOf(old).count));
-  int64_t highs = 0;
-  ForEachEntry(old, 0, old.num_lines(), [&](RowHandle handle) {
-    const uint64_t h = rows_.HashOf(handle);
-    entries.emplace_back(h, handle);
-    highs += (h & bit) != 0;
-  });
-  const int64_t lows = HeaderOf(old).count - highs;
-  const int block = BlockLines(old);
-  const int low_block = sizes_.AfterSplit(low_hash, block, lows);
-  const int high_block = sizes_.AfterSplit(high_hash, block, highs);
+  const int block = static_cast<int>(old.num_lines()) + 1;
   if (depth > directory_depth()) DoubleDirectory();
-  const SegmentRef low = NewSegment(low_hash, low_block, depth);
+  const SegmentRef low = NewSegment(block, depth);
   SegmentRef high;
   try {
-    high = NewSegment(high_hash, high_block, depth);
+    high = NewSegment(block, depth);
   } catch (...) {
-    memory_.Free(low.lines() - 1, low_block);
+    memory_.Free(low.lines() - 1, block);
     throw;
   }
-  for (const auto& [h, handle] : entries) Place((h & bit) != 0 ? high : low, h, handle);
-  Publish(low_hash, low);
-  Publish(high_hash, high);
+  const uint64_t bit = uint64_t{1} << (64 - shard_bits_ - depth);
+  ForEachEntry(old, 0, old.num_lines(), [&](RowHandle handle) {
+    const uint64_t h = rows_.HashOf(handle);
+    Place((h & bit) != 0 ? high : low, h, handle);
+  });
+  Publish(hash & ~bit, low);
+  Publish(hash | bit, high);
   ++segments_;
   RetireSegment(old);
   FreeRetired();
@@ -268,34 +259,15 @@ void ShardIndex::DoubleDirectory() {
 
 void ShardIndex::FreeRetired() {
   size_t passed = 0;
-  int freed = 0;
   while (passed < retired_.size() && epochs_.Passed(retired_[passed].stamp)) ++passed;
   for (size_t i = 0; i < passed; ++i) {
     if (retired_[i].lines > 0) {
-      freed = retired_[i].lines;
-      memory_.Free(static_cast<IndexLine*>(retired_[i].memory), freed);
+      memory_.Free(static_cast<IndexLine*>(retired_[i].memory), retired_[i].lines);
     } else {
       DeleteDirectory(retired_[i].memory);
     }
   }
   retired_.erase(retired_.begin(), retired_.begin() + static_cast<ptrdiff_t>(passed));
-  if (freed > 0) MoveOne(freed);
-}
-
-void ShardIndex::MoveOne(int block_lines) {
-  const IndexMemory::Blocks blocks = memory_.SparsestPiece(block_lines);
-  for (int i = 0; i < blocks.count; ++i) {
-    IndexLine* const block = blocks.first + i * block_lines;
-    // A block that is not in use says some hash too, but is not the segment of it.
-    const uint64_t hash = reinterpret_cast<const Header*>(block)->hash;
-    const SegmentRef segment = Segment(hash);
-    if (segment.lines() - 1 != block) continue;
-    const SegmentRef made = NewSegment(hash, block_lines, segment.depth());
-    std::copy_n(block, block_lines, made.lines() - 1);
-    Publish(hash, made);
-    RetireSegment(segment);
-    return;
-  }
 }
 
 }  // namespace catamaran

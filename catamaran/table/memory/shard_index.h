@@ -6,13 +6,11 @@
 // directory and lines are in the order of hashes. A key that finds its home full lies in one of the
 // lines after it, in the same segment. An entry is removed without a trace.
 //
-// A segment that is full to about nine tenths is made anew: with more lines while it is small, else
-// as two segments, each for half of its hashes. That is the longest that an insert ever takes: some
-// 5,000 rows are looked at, whatever the size of the table. Sizes (segment_sizes.h) differ between
-// parts of the hash's range, so that segments do not all grow at the same time: the index takes
-// about nine bytes a row at every moment. For rows below 80 bytes it is dense, and takes about
-// seven: segments grow in smaller steps, to fuller lines, which costs inserts and look-ups some
-// time. As sizes then come and go, segments are moved together, a copy of some kilobytes at a time.
+// A segment that is 7/8 full is made anew: with twice the lines while it is small, else as two
+// segments, each for half of its hashes. That is the longest that an insert ever takes: some
+// 5,000 rows are looked at, whatever the size of the table. Segments of different parts of the
+// hash's range have different sizes, in eight steps from 255 to 454 lines, so that they do not all
+// double at the same time: the index takes about nine bytes a row at every moment.
 //
 // Thread safety: one thread writes; readers need a guard of the table's Epochs.
 
@@ -28,7 +26,6 @@
 #include "catamaran/table/memory/epochs.h"
 #include "catamaran/table/memory/index_line.h"
 #include "catamaran/table/memory/index_memory.h"
-#include "catamaran/table/memory/segment_sizes.h"
 #include "catamaran/table/memory/shard_rows.h"
 
 namespace catamaran {
@@ -129,7 +126,7 @@ class ShardIndex {
   }
   bool HasRoom(uint64_t hash) const {
     const SegmentRef segment = Segment(hash);
-    return HeaderOf(segment).count < sizes_.Limit(segment.num_lines());
+    return HeaderOf(segment).count < Limit(segment.num_lines());
   }
   // REQUIRES: MakeRoom(hash).
   void Insert(uint64_t hash, RowHandle handle);
@@ -158,7 +155,6 @@ class ShardIndex {
   // In the line before a segment's first.
   struct Header {
     int64_t count;  // entries
-    uint64_t hash;  // of some key that could be in the segment
   };
   using FirstAndLast = std::pair<uint64_t, uint64_t>;
   struct Entry {
@@ -175,6 +171,9 @@ class ShardIndex {
   static Header& HeaderOf(SegmentRef segment) {
     return *reinterpret_cast<Header*>(segment.lines() - 1);
   }
+  static int64_t Limit(uint32_t lines) { return int64_t{lines} * IndexLine::kEntries * 7 / 8; }
+  // Of a segment that will rather split than grow, with its header.
+  static int FullBlockLines(uint64_t hash);
   // The hashes of the segment that `hash` belongs to.
   FirstAndLast Range(uint64_t hash, SegmentRef segment) const;
   int directory_depth() const {
@@ -184,8 +183,7 @@ class ShardIndex {
     return reinterpret_cast<uint64_t*>(root_.load(std::memory_order_relaxed) & ~uint64_t{63});
   }
 
-  static int BlockLines(SegmentRef segment) { return static_cast<int>(segment.num_lines()) + 1; }
-  SegmentRef NewSegment(uint64_t hash, int block_lines, int depth);
+  SegmentRef NewSegment(int block_lines, int depth);
   // Makes the directory say `segment` for all hashes that it shares its bits with.
   void Publish(uint64_t hash, SegmentRef segment);
   void RetireSegment(SegmentRef segment);
@@ -199,16 +197,12 @@ class ShardIndex {
   bool MayDoubleDirectory() const;
   void SetDirectory(uint64_t* entries, int depth);
   void DoubleDirectory();
-  // Frees what no reader looks at any more. What is left of blocks of the same size moves closer
-  // together then, a block at a time, so that whole pieces of memory become free for other sizes.
   void FreeRetired();
-  void MoveOne(int block_lines);
 
   std::atomic<uint64_t> root_ = 0;  // the directory's address, and how many bits it is indexed by
   const int shard_bits_;
   const ShardRows& rows_;
   Epochs& epochs_;
-  const SegmentSizes sizes_;
   IndexMemory memory_;
   int64_t segments_ = 0;
   std::vector<Retired> retired_;
