@@ -57,7 +57,7 @@ class RowFinder {
   }
 
   const IndexLine* HomeLine(const ShardDoor* door, uint64_t hash) const {
-    return ShardIndex::HomeLine(door->root->load(std::memory_order_acquire), hash, shard_bits_);
+    return ShardIndex::HomeLine(door->root->load(std::memory_order_acquire), hash);
   }
 
   // The first entry of the line with the tag of the hash, if it names a row of the full width; else
@@ -98,7 +98,7 @@ class RowFinder {
   }
   const IndexLine* After(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {
     const uint64_t root = door->root->load(std::memory_order_acquire);
-    const SegmentRef segment = ShardIndex::Segment(root, hash, shard_bits_);
+    const SegmentRef segment = ShardIndex::Segment(root, hash);
     // The segment may be another one by now.
     const auto number = static_cast<uint64_t>(line - segment.lines());
     return number < segment.num_lines() ? segment.After(line) : segment.lines();

@@ -14,9 +14,13 @@ constexpr int kSmallestShift = 6;
 // Directories are not indexed by more bits than this, with those of the shard.
 constexpr int kMaxDirectoryBits = 28;
 
-uint64_t* NewDirectory(int depth) {
+// The smallest directory has as many entries as this many bits say: those of a cache line, so that
+// six bits of an address of entries are 0 (SetDirectory).
+constexpr int kSmallestDirectoryBits = 3;
+
+uint64_t* NewDirectory(size_t size) {
   return static_cast<uint64_t*>(
-      ::operator new (sizeof(uint64_t) << depth, std::align_val_t{alignof(IndexLine)}));
+      ::operator new (sizeof(uint64_t) * size, std::align_val_t{alignof(IndexLine)}));
 }
 void DeleteDirectory(void* entries) {
   ::operator delete (entries, std::align_val_t{alignof(IndexLine)});
@@ -31,22 +35,25 @@ int ShardIndex::FullBlockLines(uint64_t hash) {
 
 ShardIndex::ShardIndex(int shard_bits, uint64_t shard, const ShardRows& rows, Epochs& epochs,
                        size_t reserve_bytes, PageMode mode)
-    : shard_bits_(shard_bits), rows_(rows), epochs_(epochs), memory_(reserve_bytes, mode) {
+    : shard_bits_(shard_bits),
+      shard_(shard),
+      rows_(rows),
+      epochs_(epochs),
+      memory_(reserve_bytes, mode) {
   const uint64_t hash = shard_bits == 0 ? 0 : shard << (64 - shard_bits);
-  const SegmentRef segment = NewSegment(FullBlockLines(hash) >> kSmallestShift, 0);
-  uint64_t* entries = NewDirectory(0);
-  entries[0] = segment.bits();
-  SetDirectory(entries, 0);
+  const SegmentRef segment = NewSegment(FullBlockLines(hash) >> kSmallestShift, shard_bits);
+  constexpr size_t kSize = size_t{1} << kSmallestDirectoryBits;
+  uint64_t* entries = NewDirectory(kSize);
+  std::fill_n(entries, kSize, segment.bits());
+  SetDirectory(entries, shard_bits + kSmallestDirectoryBits);
   segments_ = 1;
 }
 
 ShardIndex::~ShardIndex() {
-  const uint64_t* entries = directory();
-  const size_t size = size_t{1} << directory_depth();
-  for (size_t i = 0; i < size;) {
-    const SegmentRef segment(entries[i]);
+  for (size_t i = 0; i < DirectorySize();) {
+    const SegmentRef segment(directory_[i]);
     memory_.Free(segment.lines() - 1, static_cast<int>(segment.num_lines()) + 1);
-    i += size >> segment.depth();
+    i += size_t{1} << (directory_depth_ - segment.depth());
   }
   for (const Retired& old : retired_) {
     if (old.lines > 0) {
@@ -55,7 +62,7 @@ ShardIndex::~ShardIndex() {
       DeleteDirectory(old.memory);
     }
   }
-  DeleteDirectory(directory());
+  DeleteDirectory(directory_);
 }
 
 // --- Entries.
@@ -137,7 +144,7 @@ void ShardIndex::ForEachEntry(SegmentRef segment, uint32_t line, uint32_t num_li
 }
 
 ShardIndex::FirstAndLast ShardIndex::Range(uint64_t hash, SegmentRef segment) const {
-  const int bits = shard_bits_ + segment.depth();
+  const int bits = segment.depth();
   const uint64_t rest = bits == 0 ? UINT64_MAX : (uint64_t{1} << (64 - bits)) - 1;
   return {hash & ~rest, hash | rest};
 }
@@ -167,10 +174,9 @@ SegmentRef ShardIndex::NewSegment(int block_lines, int depth) {
 }
 
 void ShardIndex::Publish(uint64_t hash, SegmentRef segment) {
-  const int depth = directory_depth();
-  const uint64_t place = (hash << shard_bits_) >> 1 >> (63 - depth);
-  const uint64_t same = uint64_t{1} << (depth - segment.depth());
-  uint64_t* first = directory() + (place & ~(same - 1));
+  const uint64_t place = (hash >> (64 - directory_depth_)) & (DirectorySize() - 1);
+  const uint64_t same = uint64_t{1} << (directory_depth_ - segment.depth());
+  uint64_t* first = directory_ + (place & ~(same - 1));
   for (uint64_t i = 0; i < same; ++i) {
     __atomic_store_n(first + i, segment.bits(), __ATOMIC_RELEASE);
   }
@@ -189,13 +195,13 @@ void ShardIndex::Grow(uint64_t hash) {
     int shift = kSmallestShift;
     while (full >> shift <= block) --shift;
     Rebuild(hash, full >> shift);
-  } else if (segment.depth() < directory_depth() || MayDoubleDirectory()) {
+  } else if (segment.depth() < directory_depth_ || MayDoubleDirectory()) {
     Split(hash);
   } else if (2 * block <= kMaxSegmentLines) {
     Rebuild(hash, 2 * block);
   } else {
     Fail("table: more than {} keys whose hashes begin with the same {} bits",
-         HeaderOf(segment).count, shard_bits_ + segment.depth());
+         HeaderOf(segment).count, segment.depth());
   }
 }
 
@@ -213,7 +219,7 @@ void ShardIndex::Split(uint64_t hash) {
   const SegmentRef old = Segment(hash);
   const int depth = old.depth() + 1;
   const int block = static_cast<int>(old.num_lines()) + 1;
-  if (depth > directory_depth()) DoubleDirectory();
+  if (depth > directory_depth_) DoubleDirectory();
   const SegmentRef low = NewSegment(block, depth);
   SegmentRef high;
   try {
@@ -222,7 +228,7 @@ void ShardIndex::Split(uint64_t hash) {
     memory_.Free(low.lines() - 1, block);
     throw;
   }
-  const uint64_t bit = uint64_t{1} << (64 - shard_bits_ - depth);
+  const uint64_t bit = uint64_t{1} << (64 - depth);
   ForEachEntry(old, 0, old.num_lines(), [&](RowHandle handle) {
     const uint64_t h = rows_.HashOf(handle);
     Place((h & bit) != 0 ? high : low, h, handle);
@@ -238,22 +244,29 @@ void ShardIndex::Split(uint64_t hash) {
 
 bool ShardIndex::MayDoubleDirectory() const {
   // Keys that somebody chose could make it long for nothing.
-  const int depth = directory_depth();
-  return shard_bits_ + depth < kMaxDirectoryBits && (int64_t{1} << depth) <= 64 + 8 * segments_;
+  return directory_depth_ < kMaxDirectoryBits &&
+         static_cast<int64_t>(DirectorySize()) <= 64 + 8 * segments_;
 }
 
 void ShardIndex::SetDirectory(uint64_t* entries, int depth) {
-  root_.store(reinterpret_cast<uint64_t>(entries) | static_cast<uint64_t>(depth),
+  directory_ = entries;
+  directory_depth_ = depth;
+  // As if it began with the entries of all shards before this one: then the first bits of a hash
+  // are the number of its entry.
+  const uint64_t before = shard_ << (depth - shard_bits_);
+  root_.store((reinterpret_cast<uint64_t>(entries) - sizeof(uint64_t) * before) |
+                  static_cast<uint64_t>(64 - depth),
               std::memory_order_release);
-  directory_bytes_.store(int64_t{sizeof(uint64_t)} << depth, std::memory_order_relaxed);
+  directory_bytes_.store(static_cast<int64_t>(sizeof(uint64_t) * DirectorySize()),
+                         std::memory_order_relaxed);
 }
 
 void ShardIndex::DoubleDirectory() {
-  const int depth = directory_depth();
-  uint64_t* const old = directory();
-  uint64_t* const made = NewDirectory(depth + 1);
-  for (size_t i = 0; i < size_t{1} << depth; ++i) made[2 * i] = made[2 * i + 1] = old[i];
-  SetDirectory(made, depth + 1);
+  uint64_t* const old = directory_;
+  const size_t size = DirectorySize();
+  uint64_t* const made = NewDirectory(2 * size);
+  for (size_t i = 0; i < size; ++i) made[2 * i] = made[2 * i + 1] = old[i];
+  SetDirectory(made, directory_depth_ + 1);
   retired_.push_back({old, 0, epochs_.Retire()});
 }
 

@@ -31,7 +31,7 @@
 namespace catamaran {
 
 // What the directory says of a segment, in one word: its lines, how many, and how many bits of the
-// hash, after the shard's, all its keys share.
+// hash, the shard's among them, all its keys share.
 class SegmentRef {
  public:
   SegmentRef() = default;
@@ -68,32 +68,28 @@ class ShardIndex {
 
   // --- Readers and the writer.
 
-  // The directory's address, and how many bits it is indexed by. It changes with the directory, and
-  // the one before is good as long as the guard is held, though it may not find all keys then.
+  // Where to find the entry of a hash in the directory: an address, and how far the hash is shifted
+  // to be the number of an entry from there on. It changes with the directory, and the one before
+  // is good as long as the guard is held, though it may not find all keys then.
   const std::atomic<uint64_t>& root() const { return root_; }
 
-  static SegmentRef Segment(uint64_t root, uint64_t hash, int shard_bits) {
-    // Two shifts, as each may be by nothing and the sum by 64.
-    const uint64_t place = (hash << shard_bits) >> 1 >> (63 - (root & 63));
-    const auto* entries = reinterpret_cast<const uint64_t*>(root & ~uint64_t{63});
-    return SegmentRef(__atomic_load_n(entries + place, __ATOMIC_ACQUIRE));
+  static SegmentRef Segment(uint64_t root, uint64_t hash) {
+    const uint64_t entry = (root & ~uint64_t{63}) + sizeof(uint64_t) * (hash >> (root & 63));
+    return SegmentRef(__atomic_load_n(reinterpret_cast<const uint64_t*>(entry), __ATOMIC_ACQUIRE));
   }
-  static uint32_t Home(uint64_t hash, SegmentRef segment, int shard_bits) {
-    const uint64_t fraction = (hash << (shard_bits + segment.depth())) >> 32;
+  static uint32_t Home(uint64_t hash, SegmentRef segment) {
+    const uint64_t fraction = (hash << segment.depth()) >> 32;
     return static_cast<uint32_t>(fraction * segment.num_lines() >> 32);
   }
-  static const IndexLine* HomeLine(uint64_t root, uint64_t hash, int shard_bits) {
-    const SegmentRef segment = Segment(root, hash, shard_bits);
-    return segment.lines() + Home(hash, segment, shard_bits);
+  static const IndexLine* HomeLine(uint64_t root, uint64_t hash) {
+    const SegmentRef segment = Segment(root, hash);
+    return segment.lines() + Home(hash, segment);
   }
   SegmentRef Segment(uint64_t hash) const {
-    return Segment(root_.load(std::memory_order_acquire), hash, shard_bits_);
-  }
-  uint32_t Home(uint64_t hash, SegmentRef segment) const {
-    return Home(hash, segment, shard_bits_);
+    return Segment(root_.load(std::memory_order_acquire), hash);
   }
   const IndexLine* HomeLine(uint64_t hash) const {
-    return HomeLine(root_.load(std::memory_order_acquire), hash, shard_bits_);
+    return HomeLine(root_.load(std::memory_order_acquire), hash);
   }
   void PrefetchLine(uint64_t hash) const { PrefetchLineOf(HomeLine(hash)); }
 
@@ -176,12 +172,7 @@ class ShardIndex {
   static int FullBlockLines(uint64_t hash);
   // The hashes of the segment that `hash` belongs to.
   FirstAndLast Range(uint64_t hash, SegmentRef segment) const;
-  int directory_depth() const {
-    return static_cast<int>(root_.load(std::memory_order_relaxed) & 63);
-  }
-  uint64_t* directory() const {
-    return reinterpret_cast<uint64_t*>(root_.load(std::memory_order_relaxed) & ~uint64_t{63});
-  }
+  size_t DirectorySize() const { return size_t{1} << (directory_depth_ - shard_bits_); }
 
   SegmentRef NewSegment(int block_lines, int depth);
   // Makes the directory say `segment` for all hashes that it shares its bits with.
@@ -199,8 +190,11 @@ class ShardIndex {
   void DoubleDirectory();
   void FreeRetired();
 
-  std::atomic<uint64_t> root_ = 0;  // the directory's address, and how many bits it is indexed by
+  std::atomic<uint64_t> root_ = 0;
   const int shard_bits_;
+  const uint64_t shard_;
+  uint64_t* directory_ = nullptr;
+  int directory_depth_ = 0;  // bits of the hash that say which entry, the shard's among them
   const ShardRows& rows_;
   Epochs& epochs_;
   IndexMemory memory_;
