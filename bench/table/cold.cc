@@ -50,10 +50,12 @@ class OurRows final : public Rows {
     table_ = MakeTieredTable(
         BenchConfig(kWidth),
         {.directory = directory + "/scratch", .memory_bytes = Budget(rows), .direct_io = true});
-    // The rows that are asked for most come last, as after a while of training.
+    // The rows that are asked for most come last and were seen last, as after a while of training.
+    int64_t seen = 0;
     for (size_t last = rows; last > 0;) {
       const size_t first = last > kFill ? last - kFill : 0;
-      FillTable(*table_, first, last);
+      seen += kNanosecondsPerSecond;
+      FillTable(*table_, first, last, seen);
       last = first;
     }
   }
