@@ -10,8 +10,8 @@
 namespace catamaran {
 namespace {
 
-// Large Pulls go in parts, so that memory which is given back waits for one of them only, and so that
-// what a part has read is still near when its late keys come.
+// Large Pulls go in parts, so that memory which is given back waits for one of them only, and so
+// that what a part has read is still near when its late keys come.
 constexpr size_t kPart = 2048;
 
 enum class Outcome : uint8_t { kRow, kWaiting, kOther, kAgain };
