@@ -167,7 +167,7 @@ void MemoryStore::Pull(std::span<const uint64_t> keys, std::span<float> out,
     float* const to = out.data() + first * static_cast<size_t>(config_.width);
     if (config_.store != RowStore::kF32) {
       PullSome<false, 0>(part, to, first, missing);
-    } else if (config_.width == 16) {
+    } else if (config_.width == 16) {  // the most common one, without loops over its columns
       PullSome<true, 16>(part, to, first, missing);
     } else {
       PullSome<true, 0>(part, to, first, missing);

@@ -65,7 +65,6 @@ class RowFinder {
   Sight FirstSight(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {
     return SightOf(door, line, line->Match(IndexLine::TagOf(hash)));
   }
-  bool IsNothing(Sight sight) const { return sight.row == nothing_; }
 
   void AskForSecondSight(uint64_t hash) const {
     const ShardDoor* door = DoorOf(hash);

@@ -10,9 +10,9 @@
 namespace catamaran {
 namespace {
 
-constexpr size_t kAhead = 32;     // keys between the stages of a look-up
-constexpr size_t kFlights = 128;  // a power of two, at least twice that
-alignas(64) constexpr uint32_t kNothing[64] = {};
+constexpr size_t kAhead = 32;                      // keys between the stages of a look-up
+constexpr size_t kFlights = 128;                   // a power of two, at least twice that
+alignas(64) constexpr uint32_t kNothing[16] = {};  // for RowFinder: keys are all that is read
 constexpr int kPrefetchedWords = 128;  // of a row; then the processor sees the pattern itself
 
 // All of a row. How many requests that makes does not depend on where in a line the row begins, so
@@ -47,13 +47,12 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
   now_ = LastSeenSeconds(step.event_time);
   left_gradients_ = false;
   std::fill(rows_made_.begin(), rows_made_.end(), 0);
-
   scaled_ = std::any_of(step.pushes.begin(), step.pushes.end(),
                         [](const TablePush& push) { return push.scale != 1; });
   following_ = changes_.front()->following();
 
   const std::span<StepKey> keys = part.keys();
-  if (late_.size() < keys.size() + 1) late_.resize(keys.size() + 1);
+  if (late_.size() < keys.size()) late_.resize(keys.size());
   if (sketch_ == nullptr) {
     VisitRows(keys);
     VisitRowsAgain(keys);
