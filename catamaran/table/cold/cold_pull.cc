@@ -47,7 +47,7 @@ void ColdPull::Read(std::span<const Wanted> some) const {
   source.removed->Filter(places);
   const size_t width = static_cast<size_t>(source.rules->config().width);
   size_t at = 0;
-  source.store->MultiGet(places, [&](size_t i, RowClass c, const uint32_t* record) {
+  const auto found = [&](size_t i, RowClass c, const uint32_t* record) {
     if (c == RowClass::kWaiting) return;
     while (some[at].hash != places[i]) ++at;
     const float* row = nullptr;
@@ -60,7 +60,8 @@ void ColdPull::Read(std::span<const Wanted> some) const {
         std::copy_n(row, width, to);
       }
     }
-  });
+  };
+  source.store->MultiGet(places, found, DiskStore::Use::kWillBeAskedAgain);
 }
 
 void ColdPull::RunPart(Task* task) {
@@ -80,6 +81,24 @@ void ColdPull::RunPart(Task* task) {
 }
 
 }  // namespace
+
+void PullFromMemoryOfStore(const ColdPullSource& source, std::span<const uint64_t> keys,
+                           std::span<float> out, std::vector<uint32_t>& missing) {
+  const TableConfig& config = source.rules->config();
+  const auto width = static_cast<size_t>(config.width);
+  std::vector<uint32_t> record(source.rules->layout().max_words());
+  std::erase_if(missing, [&](uint32_t position) {
+    const uint64_t hash = config.Hash(keys[position]);
+    RowClass c;
+    // What is gone first, then the store: see removed_keys.h.
+    if (source.removed->Contains(hash)) return true;
+    if (!source.store->GetFromMemory(hash, &c, record.data())) return false;
+    if (c != RowClass::kWaiting) {
+      source.rules->Read(c, record.data(), out.data() + position * width);
+    }
+    return true;
+  });
+}
 
 void StartColdPull(const ColdPullSource& source, ThreadPool& pool, std::span<const uint64_t> keys,
                    std::span<const uint32_t> missing, std::span<float> out, Done done) {

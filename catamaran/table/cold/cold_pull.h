@@ -27,6 +27,11 @@ struct ColdPullSource {
   const RemovedKeys* removed;
 };
 
+// For the keys at the positions `missing`: those whose record the store has in memory are written
+// to `out`, and leave `missing`.
+void PullFromMemoryOfStore(const ColdPullSource& source, std::span<const uint64_t> keys,
+                           std::span<float> out, std::vector<uint32_t>& missing);
+
 // For the keys at the positions `missing`: writes the row to `out` if the store has one; else what
 // stands there stays. Then calls `done`, from a thread of `pool`, with the first error if any.
 // REQUIRES: `missing` is not empty; keys and out outlive `done`.

@@ -83,10 +83,17 @@ void DiskStore::Batch::Put(uint64_t hash, RowClass c, const uint32_t* record,
   const uint32_t feature = RecordFeature(record);  // the tag without its sequence bits
   std::memcpy(value_.data() + 1 + sizeof(uint32_t) * row_words::kTag, &feature, sizeof(feature));
   rep_->batch.Put(AsSlice(ToPlace(hash)), value_);
+  hashes_.push_back(hash);
 }
 
-void DiskStore::Batch::Erase(uint64_t hash) { rep_->batch.Delete(AsSlice(ToPlace(hash))); }
-void DiskStore::Batch::Clear() { rep_->batch.Clear(); }
+void DiskStore::Batch::Erase(uint64_t hash) {
+  rep_->batch.Delete(AsSlice(ToPlace(hash)));
+  hashes_.push_back(hash);
+}
+void DiskStore::Batch::Clear() {
+  rep_->batch.Clear();
+  hashes_.clear();
+}
 int64_t DiskStore::Batch::size() const { return rep_->batch.Count(); }
 
 struct DiskStore::Rocks {
@@ -116,7 +123,8 @@ std::unique_ptr<DiskStore> DiskStore::Make(const RowLayout& layout, const DiskSt
   MakeEmptyDirectory(options.directory);
   if (!checkpoint.empty()) CloneStoreFiles(checkpoint, options.directory);
   std::unique_ptr<DiskStore> store(new DiskStore(layout, options.directory));
-  store->rocks_ = std::make_unique<Rocks>(options.cache_bytes);
+  store->read_rows_ = std::make_unique<RowCache>(layout, options.cache_bytes / 2);
+  store->rocks_ = std::make_unique<Rocks>(options.cache_bytes / 2);
   Rocks& rocks = *store->rocks_;
   rocks.made = true;
   rocksdb::Options& o = rocks.options;
@@ -179,14 +187,18 @@ RowClass ReadValue(const RowLayout& layout, const rocksdb::Slice& value, uint32_
 
 }  // namespace
 
-void DiskStore::MultiGet(
-    std::span<const uint64_t> hashes,
-    FunctionRef<void(size_t i, RowClass c, const uint32_t* record)> found) const {
+bool DiskStore::GetFromMemory(uint64_t hash, RowClass* c, uint32_t* record) const {
+  return read_rows_ != nullptr && read_rows_->Find(hash, c, record);
+}
+
+void DiskStore::MultiGet(std::span<const uint64_t> hashes, Found found, Use use) const {
+  const bool keep = use == Use::kWillBeAskedAgain && read_rows_ != nullptr;
   constexpr size_t kAtOnce = 64;
   std::array<PlaceBytes, kAtOnce> places;
   std::array<rocksdb::Slice, kAtOnce> slices;
   std::array<rocksdb::PinnableSlice, kAtOnce> values;
   std::array<rocksdb::Status, kAtOnce> statuses;
+  std::array<RowCache::Ticket, kAtOnce> tickets;
   std::vector<uint32_t> record(layout_.max_words());
   const rocksdb::ReadOptions options;
   rocksdb::DB& db = *rocks_->db;
@@ -195,13 +207,16 @@ void DiskStore::MultiGet(
     for (size_t i = 0; i < n; ++i) {
       places[i] = ToPlace(hashes[begin + i]);
       slices[i] = AsSlice(places[i]);
+      if (keep) tickets[i] = read_rows_->Take(hashes[begin + i]);
     }
     db.MultiGet(options, db.DefaultColumnFamily(), n, slices.data(), values.data(), statuses.data(),
                 /*sorted_input=*/true);
     for (size_t i = 0; i < n; ++i) {
       if (!statuses[i].IsNotFound()) {
         Check(statuses[i], "reading rows", directory_);
-        found(begin + i, ReadValue(layout_, values[i], record.data(), directory_), record.data());
+        const RowClass c = ReadValue(layout_, values[i], record.data(), directory_);
+        if (keep) read_rows_->Insert(hashes[begin + i], c, record.data(), tickets[i]);
+        found(begin + i, c, record.data());
       }
       values[i].Reset();
     }
@@ -229,7 +244,11 @@ void DiskStore::Write(const Batch& batch) {
   if (batch.size() == 0) return;
   rocksdb::WriteOptions options;
   options.disableWAL = true;
-  Check(rocks_->db->Write(options, &batch.rep_->batch), "writing rows", directory_);
+  const rocksdb::Status status = rocks_->db->Write(options, &batch.rep_->batch);
+  if (read_rows_ != nullptr) {
+    for (const uint64_t hash : batch.hashes_) read_rows_->Forget(hash);
+  }
+  Check(status, "writing rows", directory_);
 }
 
 int64_t DiskStore::approximate_rows() const {
@@ -247,7 +266,8 @@ int64_t DiskStore::bytes_on_disk() const {
 int64_t DiskStore::bytes_in_memory() const {
   uint64_t buffers = 0;
   rocks_->db->GetIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &buffers);
-  return static_cast<int64_t>(buffers + rocks_->cache->GetUsage());
+  const int64_t read = read_rows_ != nullptr ? read_rows_->bytes() : 0;
+  return static_cast<int64_t>(buffers + rocks_->cache->GetUsage()) + read;
 }
 
 void DiskStore::SaveCheckpoint(const std::string& directory) {

@@ -9,8 +9,9 @@
 // forgotten by a crash: what counts is in the checkpoints that commits hold. So there is no
 // write-ahead log, and nothing is synced but checkpoints.
 //
-// Memory: the block cache, which holds indexes and filters too, and two write buffers. The
-// operating system may keep pages of the files besides, unless direct_io is set.
+// Memory: the block cache, which holds indexes and filters too, as much for records that were read
+// (row_cache.h), and two write buffers. The operating system may keep pages of the files besides,
+// unless direct_io is set.
 //
 // Every failure throws an Error that names the directory.
 //
@@ -22,8 +23,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "catamaran/base/function_ref.h"
+#include "catamaran/table/cold/row_cache.h"
 #include "catamaran/table/row_layout.h"
 
 namespace catamaran {
@@ -51,7 +54,8 @@ class DiskStore {
     friend class DiskStore;
     struct Rep;
     std::unique_ptr<Rep> rep_;
-    std::string value_;  // scratch
+    std::vector<uint64_t> hashes_;  // of all that it puts and erases
+    std::string value_;             // scratch
   };
 
   using Visit = FunctionRef<void(RowClass c, const uint32_t* record)>;
@@ -69,9 +73,13 @@ class DiskStore {
   ~DiskStore();
 
   // Calls found(i, class, record) for each hashes[i] that has a record; the record is the
-  // visitor's during the call. REQUIRES: strictly ascending.
-  void MultiGet(std::span<const uint64_t> hashes,
-                FunctionRef<void(size_t i, RowClass c, const uint32_t* record)> found) const;
+  // visitor's during the call. Those of kWillBeAskedAgain are kept in memory for a while.
+  // REQUIRES: strictly ascending.
+  enum class Use { kOnce, kWillBeAskedAgain };
+  using Found = FunctionRef<void(size_t i, RowClass c, const uint32_t* record)>;
+  void MultiGet(std::span<const uint64_t> hashes, Found found, Use use = Use::kOnce) const;
+  // Copies a record that is in memory still; false if it is not, or there is none.
+  bool GetFromMemory(uint64_t hash, RowClass* c, uint32_t* record) const;
   // All records in [first, last] as they were when it began, ascending.
   void Scan(uint64_t first, uint64_t last, Visit visit) const;
 
@@ -97,6 +105,7 @@ class DiskStore {
 
   const RowLayout layout_;
   const std::string directory_;
+  std::unique_ptr<RowCache> read_rows_;
   std::unique_ptr<Rocks> rocks_;
 };
 

@@ -11,8 +11,8 @@
 namespace catamaran {
 namespace {
 
-// Of the memory budget: what the store's cache and each of its two write buffers get. Filters and
-// indexes of rows on disk take about 2 bytes each in the cache.
+// Of the memory budget: what the store's caches and each of its two write buffers get. Filters and
+// indexes of rows on disk take about 2 bytes each in one of them.
 int64_t CacheBytes(int64_t budget) {
   return std::clamp<int64_t>(budget / 8, 1 << 20, int64_t{1} << 30);
 }
@@ -100,7 +100,10 @@ void TieredTable::Pull(std::span<const uint64_t> keys, std::span<float> out, Don
   }
   // In this order: what has left memory since was written to the store before.
   if (missing.empty() || !store_has_records_.load(std::memory_order_acquire)) return done();
-  StartColdPull({&hot_.rules(), store_.get(), &removed_}, readers_, keys, missing, out, done);
+  const ColdPullSource source{&hot_.rules(), store_.get(), &removed_};
+  PullFromMemoryOfStore(source, keys, out, missing);
+  if (missing.empty()) return done();
+  StartColdPull(source, readers_, keys, missing, out, done);
 }
 
 bool TieredTable::Get(uint64_t key, RowClass* c, uint32_t* record) const {

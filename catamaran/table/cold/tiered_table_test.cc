@@ -207,21 +207,41 @@ TEST_F(TieredTableTest, APullOfRowsOnDiskIsDoneLaterAndOneOfRowsInMemoryAtOnce) 
   Observe(*table, 1, kSecond, Range(5000, 5010));  // fresh: in memory
   // The only thread that reads the disk is kept where the first Pull is done.
   std::latch hold(1);
-  Told first, second, hot;
+  Told first, second, hot, again;
   first.hold = &hold;
-  const auto cold_keys = Range(0, 2000), hot_keys = Range(5000, 5010);
-  std::vector<float> first_out(2000 * 4), second_out(2000 * 4), hot_out(10 * 4);
+  const auto cold_keys = Range(0, 1000), other_keys = Range(1000, 2000),
+             hot_keys = Range(5000, 5010);
+  std::vector<float> first_out(1000 * 4), second_out(1000 * 4), hot_out(10 * 4);
   table->Pull(cold_keys, first_out, first.done());
   first.Wait();
-  table->Pull(cold_keys, second_out, second.done());
+  table->Pull(other_keys, second_out, second.done());
   table->Pull(hot_keys, hot_out, hot.done());
   EXPECT_EQ(hot.calls, 1);
   EXPECT_EQ(second.calls, 0);
+  // What the first has read is in memory for a while.
+  std::vector<float> again_out(1000 * 4);
+  table->Pull(cold_keys, again_out, again.done());
+  EXPECT_EQ(again.calls, 1);
+  EXPECT_EQ(again_out, first_out);
   hold.count_down();
   second.Wait();
-  EXPECT_EQ(first_out, second_out);
-  EXPECT_EQ(std::count_if(second_out.begin(), second_out.end(), [](float x) { return x < 1; }), 0);
-  EXPECT_EQ(std::count_if(hot_out.begin(), hot_out.end(), [](float x) { return x < 1; }), 0);
+  for (const auto* out : {&first_out, &second_out, &hot_out}) {
+    EXPECT_EQ(std::count_if(out->begin(), out->end(), [](float x) { return x < 1; }), 0);
+  }
+}
+
+TEST_F(TieredTableTest, ARowThatWasReadFromDiskAndThenChangedReadsAsItIs) {
+  auto table = Make(100);
+  Observe(*table, 0, 0, Range(0, 1000));
+  const std::vector<uint64_t> keys = Range(0, 50);
+  const std::vector<float> before = PullRows(*table, keys);
+  // They come into memory.
+  table_test::Push(*table, 1, kSecond,
+                   table_test::Batch(4, keys, std::vector<float>(keys.size() * 4, 1.0f)));
+  Observe(*table, 2, 2 * kSecond, Range(1000, 2000));  // and leave it again
+  const std::vector<float> after = PullRows(*table, keys);
+  for (size_t i = 0; i < after.size(); ++i) EXPECT_NE(before[i], after[i]) << i;
+  EXPECT_EQ(PullRows(*table, keys), after);
 }
 
 TEST_F(TieredTableTest, NoRowIsMissedWhileRowsMove) {
