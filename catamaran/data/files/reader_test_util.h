@@ -10,8 +10,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "catamaran/base/faulty_file.h"
 #include "catamaran/data/data_test_util.h"
 #include "catamaran/data/reader.h"
 
@@ -20,6 +22,27 @@
 #endif
 
 namespace catamaran::testing {
+
+// Text in a file of that name, and what a reader makes of it.
+class TextFileTest : public ::testing::Test {
+ protected:
+  explicit TextFileTest(std::string name) : name_(std::move(name)) {}
+
+  std::unique_ptr<RowReader> Open(const std::string& text) {
+    WriteFileAtomically(fs_, name_, text);
+    return OpenReader(fs_, name_, options_);
+  }
+  RowBlock Rows(const std::string& text) { return ReadRest(*Open(text)); }
+  std::string Problem(const std::string& text) {
+    return MessageOf([&] { Rows(text); });
+  }
+  std::string Inferred(const std::string& text) { return Open(text)->schema().ToString(); }
+  void Declare(const std::string& schema) { options_.schema = Schema::Parse(schema); }
+
+  const std::string name_;
+  FaultyFileSystem fs_;
+  ReaderOptions options_;
+};
 
 using OpenAgain = std::function<std::unique_ptr<RowReader>()>;
 

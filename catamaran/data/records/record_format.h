@@ -8,7 +8,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "catamaran/base/unaligned.h"
 
 namespace catamaran::record_format {
 
@@ -49,15 +50,7 @@ constexpr uint64_t AlignUp(uint64_t n, uint64_t alignment = kAlignment) {
   return (n + alignment - 1) / alignment * alignment;
 }
 
-template <typename T>
-T Load(const void* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(value));
-  return value;
-}
-template <typename T>
-void Store(void* to, T value) {
-  std::memcpy(to, &value, sizeof(value));
-}
+using unaligned::Load;
+using unaligned::Store;
 
 }  // namespace catamaran::record_format

@@ -19,21 +19,9 @@ using ::testing::ElementsAre;
 using testing::MessageOf;
 using testing::ReadRest;
 
-class Csv : public ::testing::Test {
+class Csv : public testing::TextFileTest {
  protected:
-  std::unique_ptr<RowReader> Open(const std::string& text) {
-    WriteFileAtomically(fs_, "f.csv", text);
-    return OpenReader(fs_, "f.csv", options_);
-  }
-  RowBlock Rows(const std::string& text) { return ReadRest(*Open(text)); }
-  std::string Problem(const std::string& text) {
-    return MessageOf([&] { Rows(text); });
-  }
-  std::string Inferred(const std::string& text) { return Open(text)->schema().ToString(); }
-  void Declare(const std::string& schema) { options_.schema = Schema::Parse(schema); }
-
-  FaultyFileSystem fs_;
-  ReaderOptions options_;
+  Csv() : TextFileTest("f.csv") {}
 };
 
 TEST_F(Csv, ColumnsTakeTheFieldsOfTheirNames) {

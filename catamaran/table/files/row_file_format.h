@@ -9,8 +9,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
+#include "catamaran/base/unaligned.h"
 #include "catamaran/table/row_layout.h"
 
 namespace catamaran {
@@ -77,16 +77,8 @@ constexpr uint64_t FanPrefix(uint64_t hash, int bits) {
   return bits == 0 ? 0 : hash >> (64 - bits);
 }
 
-template <typename T>
-T Load(const void* from) {
-  T value;
-  std::memcpy(&value, from, sizeof(value));
-  return value;
-}
-template <typename T>
-void Store(void* to, T value) {
-  std::memcpy(to, &value, sizeof(value));
-}
+using unaligned::Load;
+using unaligned::Store;
 
 }  // namespace row_format
 
