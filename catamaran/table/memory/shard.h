@@ -93,12 +93,6 @@ class Shard {
     BeginRowWrite(words);
     return words;
   }
-  // The same for who has told the watcher already.
-  uint32_t* BeginAnnouncedWrite(RowHandle handle) {
-    uint32_t* words = MutableRow(handle);
-    BeginRowWrite(words);
-    return words;
-  }
   void EndWrite(RowHandle handle, uint32_t feature) {
     uint32_t* words = MutableRow(handle);
     EndRowWrite(words, (LoadWord(words + row_words::kTag) & kSequenceBits) | feature);

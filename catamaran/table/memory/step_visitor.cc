@@ -223,14 +223,13 @@ void StepVisitor::VisitKey(StepKey& key, Shard& shard, RowHandle guess) {
 }
 
 void StepVisitor::Write(const StepKey& key, Shard& shard, RowHandle handle) {
-  ChangesFor(key.hash).BeforeSlotChange(handle);
   const float* gradient = GradientOf(key);
 #if CATAMARAN_ROW_WORDS_ARE_ATOMICS
   uint32_t* record = record_.data();
   std::copy_n(shard.row(handle), rules_.layout().of(handle.row_class()).words, record);
 #else
   const uint32_t feature = RecordFeature(shard.row(handle));
-  uint32_t* record = shard.BeginAnnouncedWrite(handle);
+  uint32_t* record = shard.BeginWrite(handle);
 #endif
   if (Counts(key)) {
     rules_.Fade(now_, record);
