@@ -68,7 +68,7 @@ class CommitCase final : public Case {
              {"lookup_ratio", meanwhile / quiet}}};
   }
 
-  std::string Note() override { return "commits in " + directory_.path(); }
+  std::string Note() override { return "commits go to the disk of temporary files"; }
 
  private:
   // Pushes to that many rows, each once, all over the table.

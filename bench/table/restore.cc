@@ -47,7 +47,7 @@ class RestoreCase final : public Case {
     return m;
   }
 
-  std::string Note() override { return "state in " + directory_.path(); }
+  std::string Note() override { return "the state lies on the disk of temporary files"; }
 
  private:
   // Everything is verified and in memory when the state is there.
