@@ -4,9 +4,9 @@
 // is the home of sparse parameters: a key has a row from the step in which its admission policy
 // lets it in until its expiry policy removes it.
 //
-// Thread safety: any number of threads may call Pull and Info at the same time as one that writes
-// (Apply, Expire); writers take turns. A row is read and written as a whole; a batch is not (the
-// rows of one Pull may come from different steps).
+// Thread safety: any number of threads may call Pull, Announce and Info at the same time as one
+// that writes (Apply, Expire); writers take turns. A row is read and written as a whole; a batch is
+// not (the rows of one Pull may come from different steps).
 
 #pragma once
 
@@ -109,6 +109,11 @@ class Table {
   // the table declares for it; no row is made.
   // REQUIRES: out.size() == keys.size() * width(), and both outlive `done`.
   virtual void Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const = 0;
+
+  // A hint that these keys will be asked for soon: a table whose rows are not all in memory may
+  // begin to fetch them. Returns at once, never fails, and changes no result. From any thread, at
+  // the same time as everything else.
+  virtual void Announce(std::span<const uint64_t> /*keys*/) {}
 
   // Applies everything one step does to this table, then a slice of the expiry that is due (see
   // expiry.h). Returns when it has happened. Fails only before it has changed anything, and then
