@@ -77,6 +77,21 @@ class FileListReader final : public RowReader {
 
   int64_t bad_rows() const override { return file_->bad_rows(); }
 
+  int64_t num_parts() const override {
+    CountParts();
+    return part_ends_.back();
+  }
+
+  void ReadPart(int64_t part, RowBlock& block) override {
+    CountParts();
+    const auto index =
+        static_cast<size_t>(std::ranges::upper_bound(part_ends_, part) - part_ends_.begin());
+    if (index != index_) OpenAt(index, file_->bad_rows());
+    file_->ReadPart(part - (index == 0 ? 0 : part_ends_[index - 1]), block);
+  }
+
+  RowPlaces places() const override { return file_->places(); }
+
  private:
   std::unique_ptr<RowReader> Open(size_t index, int64_t bad_rows) const {
     auto file = open_(paths_[index], bad_rows);
@@ -103,12 +118,29 @@ class FileListReader final : public RowReader {
     return true;
   }
 
+  // Fills part_ends_; one file that has no parts is enough for all to have none.
+  void CountParts() const {
+    if (!part_ends_.empty()) return;
+    std::vector<int64_t> ends;
+    for (size_t i = 0; i < paths_.size(); ++i) {
+      const int64_t parts = i == index_ ? file_->num_parts() : Open(i, 0)->num_parts();
+      if (parts == 0) {
+        part_ends_ = {0};
+        return;
+      }
+      ends.push_back((i == 0 ? 0 : ends.back()) + parts);
+    }
+    part_ends_ = std::move(ends);
+  }
+
   const std::vector<std::string> paths_;
   const OpenFile open_;
   Schema schema_;
   size_t index_ = 0;
-  std::unique_ptr<RowReader> file_;    // of paths_[index_]
-  mutable std::vector<int64_t> ends_;  // rows up to the end of each file; filled when asked for
+  std::unique_ptr<RowReader> file_;  // of paths_[index_]
+  // Rows, and parts, up to the end of each file; filled when asked for.
+  mutable std::vector<int64_t> ends_;
+  mutable std::vector<int64_t> part_ends_;
 };
 
 }  // namespace

@@ -12,6 +12,10 @@ void RowReader::SeekRow(int64_t row) {
        row);
 }
 
+void RowReader::ReadPart(int64_t part, RowBlock&) {
+  Fail("part {} cannot be read: this format has none", part);
+}
+
 std::unique_ptr<RowReader> OpenReader(const FileSystem& fs, const std::string& path,
                                       const ReaderOptions& options) {
   return FindFormat(fs, path, options).open(fs, path, options);

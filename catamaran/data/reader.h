@@ -25,6 +25,7 @@
 #include "catamaran/data/files/file_options.h"
 #include "catamaran/data/position.h"
 #include "catamaran/data/row_block.h"
+#include "catamaran/data/row_places.h"
 #include "catamaran/data/schema.h"
 #include "catamaran/data/text/text_options.h"
 
@@ -60,6 +61,19 @@ class RowReader {
 
   // Bad rows that were skipped between the beginning and the position.
   virtual int64_t bad_rows() const { return 0; }
+
+  // In how many parts the data lies that can be read each by itself, in any order, for about the
+  // cost of reading them in order; one after another they are all the rows. 0: it can only be read
+  // in order.
+  virtual int64_t num_parts() const { return 0; }
+
+  // Makes `block` all the rows of one part: none, where all are bad. The place of the reader is not
+  // known afterwards, and bad rows count on.
+  // REQUIRES: 0 <= part < num_parts().
+  virtual void ReadPart(int64_t part, RowBlock& block);
+
+  // Where the rows of the block that Read or ReadPart gave last stand in files.
+  virtual RowPlaces places() const { return {.file = "data"}; }
 };
 
 struct ReaderOptions {

@@ -37,6 +37,7 @@ class RecordReader final : public RowReader {
     }
     if (row_ == block_begin_ && max_rows >= block_end_ - block_begin_) {
       file_->ReadBlock(block_, schema_, wanted_, decoder_, block);
+      given_ = row_;
       row_ = block_end_;
       return true;
     }
@@ -47,6 +48,7 @@ class RecordReader final : public RowReader {
     const int64_t end = std::min(block_end_, row_ + std::min(max_rows, block_end_ - row_));
     block.Begin(schema_);
     block.AppendRows(rows_, row_ - block_begin_, end - block_begin_);
+    given_ = row_;
     row_ = end;
     return true;
   }
@@ -79,6 +81,17 @@ class RecordReader final : public RowReader {
     row_ = row;
   }
 
+  // A part is a stored block.
+  int64_t num_parts() const override { return file_->num_blocks(); }
+
+  void ReadPart(int64_t part, RowBlock& block) override {
+    file_->ReadBlock(part, schema_, wanted_, decoder_, block);
+    row_ = file_->block(part).first_row + block.rows();
+    given_ = file_->block(part).first_row;
+  }
+
+  RowPlaces places() const override { return {.file = path(), .first_row = given_}; }
+
  private:
   const std::string& path() const { return file_->path(); }
 
@@ -86,7 +99,8 @@ class RecordReader final : public RowReader {
   Schema schema_;
   std::vector<int> wanted_;  // the columns of the file that make up schema_
   BlockDecoder decoder_;
-  int64_t row_ = 0;  // the next
+  int64_t row_ = 0;    // the next
+  int64_t given_ = 0;  // the first of those that were read last
   // The block that had the last row that was read.
   int64_t block_ = -1, block_begin_ = 0, block_end_ = 0;
   bool loaded_ = false;  // rows_ holds that block

@@ -35,10 +35,12 @@ bool TextReader::BadQuotes(std::string problem) {
 bool TextReader::Read(int64_t max_rows, RowBlock& block) {
   CATAMARAN_CHECK(max_rows > 0);
   block.Begin(schema_);
+  lines_.clear();
   while (block.rows() < max_rows && rows_->Next()) {
     if (SkipRow()) continue;
     if (Decode(block)) [[likely]] {
       block.FinishRow();
+      lines_.push_back(static_cast<int64_t>(rows_->line()));
       continue;
     }
     block.DropRow();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "catamaran/base/file.h"
 #include "catamaran/data/reader.h"
@@ -27,6 +28,7 @@ class TextReader : public RowReader {
   Position position() const final;
   void Seek(const Position& position) final;
   int64_t bad_rows() const final { return bad_rows_.count(); }
+  RowPlaces places() const final { return {.file = path(), .lines = lines_}; }
 
  protected:
   // `kind` names the format in positions and must be a literal.
@@ -59,6 +61,7 @@ class TextReader : public RowReader {
   uint64_t first_line_ = 1;
   std::string problem_;
   bool lost_ = false;
+  std::vector<int64_t> lines_;  // of the rows that were read last
 };
 
 // For messages: in quotes, cut to some characters, what cannot be printed as \xNN.

@@ -1,0 +1,143 @@
+#include "catamaran/data/pipeline/chunk_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "catamaran/base/error.h"
+
+namespace catamaran {
+
+namespace {
+
+// Transforms what can be transformed of a block that has rows which cannot: halves of it that are
+// refused are tried by their halves.
+class Salvage {
+ public:
+  Salvage(const RowTransform& transform, int64_t max_bad, RawRows& raw, RowBlock& out)
+      : transform_(transform), max_bad_(max_bad), raw_(raw), out_(out) {
+    out_.Begin(transform.schema());
+  }
+
+  void Rows(int64_t begin, int64_t end) {
+    if (static_cast<int64_t>(bad_.size()) >= max_bad_) return;
+    raw_.part.Begin(raw_.rows.schema());
+    raw_.part.AppendRows(raw_.rows, begin, end);
+    try {
+      transform_.Apply(raw_.part, raw_.transformed);
+    } catch (const Error& error) {
+      if (end - begin == 1) {
+        bad_.push_back({.before = begin,
+                        .message = fmt::format("{}: {}", raw_.places.Of(begin), error.what())});
+        return;
+      }
+      const int64_t middle = begin + (end - begin) / 2;
+      Rows(begin, middle);
+      Rows(middle, end);
+      return;
+    }
+    out_.AppendRows(raw_.transformed, 0, raw_.transformed.rows());
+  }
+
+  // In order, by the number of the row that was read.
+  std::vector<BadRow> TakeBad() { return std::move(bad_); }
+
+ private:
+  const RowTransform& transform_;
+  const int64_t max_bad_;
+  RawRows& raw_;
+  RowBlock& out_;
+  std::vector<BadRow> bad_;
+};
+
+// The rows that could not be read and those that were refused, in the order of the file.
+std::vector<BadRow> Merge(std::vector<BadRow> unread, std::vector<BadRow> refused) {
+  std::vector<BadRow> all;
+  size_t next = 0;
+  for (size_t r = 0; r < refused.size(); ++r) {
+    while (next < unread.size() && unread[next].before <= refused[r].before) {
+      all.push_back(std::move(unread[next++]));
+      all.back().before -= static_cast<int64_t>(r);
+    }
+    all.push_back(std::move(refused[r]));
+    all.back().before -= static_cast<int64_t>(r);
+  }
+  for (; next < unread.size(); ++next) {
+    all.push_back(std::move(unread[next]));
+    all.back().before -= static_cast<int64_t>(refused.size());
+  }
+  return all;
+}
+
+}  // namespace
+
+ChunkReader::ChunkReader(const OpenRows& open)
+    // How many are too many is said by who sees all chunks in order.
+    : reader_(open({.limit = std::numeric_limits<int64_t>::max(),
+                    .report = [this](const std::string& message) {
+                      if (raw_ == nullptr) return;
+                      raw_->bad.push_back({.before = raw_->rows.rows(), .message = message});
+                    }})) {}
+
+void ChunkReader::Begin(RawRows& raw) {
+  raw_ = &raw;
+  raw.bad.clear();
+  raw.error = nullptr;
+}
+
+void ChunkReader::End(bool with_places, RawRows& raw) {
+  raw_ = nullptr;
+  if (with_places) raw.places = reader_->places();
+}
+
+void ChunkReader::ReadPart(int64_t part, bool with_places, RawRows& raw) {
+  Begin(raw);
+  try {
+    reader_->ReadPart(part, raw.rows);
+  } catch (...) {
+    raw.error = std::current_exception();
+    raw.rows.Begin(reader_->schema());
+  }
+  End(with_places, raw);
+}
+
+bool ChunkReader::ReadNext(int64_t max_rows, bool with_places, RawRows& raw) {
+  Begin(raw);
+  bool more = true;
+  try {
+    more = reader_->Read(max_rows, raw.rows);
+  } catch (...) {
+    raw.error = std::current_exception();
+    raw.rows.Begin(reader_->schema());
+  }
+  End(with_places, raw);
+  return more;
+}
+
+void TransformRows(const RowTransform* transform, int64_t max_bad, RawRows& raw, Chunk& chunk) {
+  chunk.error = raw.error;
+  if (transform == nullptr) {
+    std::swap(chunk.rows, raw.rows);
+    std::swap(chunk.bad, raw.bad);
+    return;
+  }
+  const int64_t rows = raw.rows.rows();
+  std::vector<BadRow> refused;
+  if (rows == 0) {
+    chunk.rows.Begin(transform->schema());
+  } else {
+    try {
+      transform->Apply(raw.rows, chunk.rows);
+      CATAMARAN_CHECK(chunk.rows.rows() == rows, "{} rows became {}", rows, chunk.rows.rows());
+    } catch (const Error&) {
+      Salvage salvage(*transform, max_bad, raw, chunk.rows);
+      salvage.Rows(0, rows);
+      refused = salvage.TakeBad();
+    }
+  }
+  chunk.bad = Merge(std::move(raw.bad), std::move(refused));
+}
+
+}  // namespace catamaran

@@ -1,0 +1,55 @@
+// data/pipeline/chunk_reader.h
+//
+// Reads chunks: what a thread needs to make one out of the user's files.
+//
+// A ChunkReader reads data in parts or in order, as its reader can. In order, the one ChunkReader
+// is shared: BeginNext and Read are called under a lock, Transform is not.
+//
+// Thread safety: one thread at a time, but for Transform.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "catamaran/data/pipeline/chunk.h"
+#include "catamaran/data/pipeline/pipeline.h"
+#include "catamaran/data/row_places.h"
+
+namespace catamaran {
+
+// Rows as they were read, and what is known of them.
+struct RawRows {
+  RowBlock rows;
+  RowPlaces places;
+  std::vector<BadRow> bad;  // `before` counts rows of `rows`
+  std::exception_ptr error;
+  RowBlock part, transformed;  // scratch of Transform
+};
+
+class ChunkReader {
+ public:
+  explicit ChunkReader(const OpenRows& open);
+
+  RowReader& reader() { return *reader_; }
+
+  // Reads a part.
+  void ReadPart(int64_t part, bool with_places, RawRows& raw);
+
+  // Reads the next rows; false at the end of the epoch.
+  bool ReadNext(int64_t max_rows, bool with_places, RawRows& raw);
+
+ private:
+  void Begin(RawRows& raw);
+  void End(bool with_places, RawRows& raw);
+
+  RawRows* raw_ = nullptr;  // where bad rows go
+  std::unique_ptr<RowReader> reader_;
+};
+
+// Makes the good rows of `chunk` from `raw`. Rows that the transform refuses become bad rows, at
+// most `max_bad` of them: a caller who allows fewer need not know of more. `transform` may be null.
+void TransformRows(const RowTransform* transform, int64_t max_bad, RawRows& raw, Chunk& chunk);
+
+}  // namespace catamaran
