@@ -55,6 +55,15 @@ class BuildContext {
   using Specialiser =
       std::function<void(BuildContext&, Function&, const std::map<std::string, Attr>& statics)>;
   virtual void NewTemplate(std::vector<StaticParam> statics, Specialiser build) = 0;
+  // Makes `name = builder(…)` a part of this instance, as an item of a builder written in text is:
+  // its state lies under path().name. Returns its path. The arguments name functions and states
+  // by their whole path. To be called before NewFunction or NewTemplate.
+  virtual std::string Instance(std::string_view name, AttrCall call) = 0;
+  // The name under which the function of that path can be called, made for those of `statics` that
+  // it takes: a layer hands `training` on without knowing whether its parts want it. `path` may
+  // be an argument of kind function, as arg(…).AsWord() gives it.
+  virtual std::string FunctionFor(const std::string& path,
+                                  const std::map<std::string, Attr>& statics) = 0;
   // Finishes a function: sets its results from the return op and checks it.
   virtual void Finish(Function& function) = 0;
 

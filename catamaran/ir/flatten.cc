@@ -161,6 +161,7 @@ std::string Flattener::Specialise(const Template& which, const std::string& base
   }
   if (failed_.contains(name)) return {};
   if (!FindFlat(name)) {
+    specialised_from_[name] = base_name;
     if (which.generate) {
       if (!which.generate(name, statics)) failed_.insert(name);
     } else {
@@ -331,7 +332,9 @@ std::string Flattener::ResolveFunction(const std::string& name,
   for (const Scope* s = &scope; s; s = s->outer) {
     auto it = s->statics.find(name);
     if (it == s->statics.end()) continue;
-    if (auto* w = it->second.get<AttrWord>(); w && FindFlat(w->word)) return w->word;
+    if (auto* w = it->second.get<AttrWord>(); w && FindFlat(w->word)) {
+      return SpecialiseKnown(w->word, statics, at);
+    }
   }
   for (const Scope* s = &scope; s; s = s->outer) {
     std::string flat = s->prefix + name;
@@ -369,6 +372,20 @@ std::string Flattener::ResolveFunction(const std::string& name,
   diagnostics_.Add(at, fmt::format("there is no function {}{}", name,
                                    near.empty() ? "" : "; did you mean " + near + "?"));
   return {};
+}
+
+std::string Flattener::SpecialiseKnown(const std::string& flat_name,
+                                       const std::vector<NamedAttr>& statics, Location at) {
+  auto from = specialised_from_.find(flat_name);
+  const std::string& base = from == specialised_from_.end() ? flat_name : from->second;
+  auto which = templates_.find(base);
+  if (which == templates_.end()) return flat_name;
+  std::vector<NamedAttr> known;
+  for (const StaticParam& p : which->second.statics) {
+    const Attr& given = FindAttr(statics, p.name);
+    if (!given.empty()) known.push_back({p.name, given});
+  }
+  return Specialise(which->second, base, known, at);
 }
 
 Program Flatten(const Program& program, const BuilderSet& builders) {

@@ -59,8 +59,12 @@ std::string SignatureText(const std::string& name, const std::vector<StaticParam
 class BuildContextImpl : public BuildContext {
  public:
   BuildContextImpl(Flattener& flattener, std::string path, Location at,
-                   std::map<std::string, Attr> arguments)
-      : flattener_(flattener), path_(std::move(path)), at_(at), arguments_(std::move(arguments)) {}
+                   std::map<std::string, Attr> arguments, int depth)
+      : flattener_(flattener),
+        path_(std::move(path)),
+        at_(at),
+        arguments_(std::move(arguments)),
+        depth_(depth) {}
 
   const std::string& path() const override { return path_; }
   Location at() const override { return at_; }
@@ -109,19 +113,38 @@ class BuildContextImpl : public BuildContext {
     made.statics = std::move(statics);
     made.at = at_;
     made.generate = [flattener = &flattener_, path = path_, at = at_, arguments = arguments_,
-                     build = std::move(build)](const std::string& flat_name,
-                                               const std::map<std::string, Attr>& values) {
-      BuildContextImpl context(*flattener, path, at, arguments);
+                     depth = depth_, build = std::move(build)](
+                        const std::string& flat_name, const std::map<std::string, Attr>& values) {
+      BuildContextImpl context(*flattener, path, at, arguments, depth);
       return flattener->RunReporting(flat_name, at, [&] {
         auto f = std::make_unique<Function>();
         f->name = flat_name;
         f->at = at;
         f->typed = true;
-        Function* added = flattener->AddFunction(std::move(f));
-        if (added) build(context, *added, values);
+        // What it calls may be made for it, and comes before it in the program.
+        build(context, *f, values);
+        flattener->AddFunction(std::move(f));
       });
     };
     flattener_.AddTemplate(path_, std::move(made));
+  }
+
+  std::string Instance(std::string_view name, AttrCall call) override {
+    // Names in the call are those of the flat program: no item of the user's hides a builder.
+    static const Items kNoItems;
+    const Flattener::Scope scope = {&kNoItems, "", {}, nullptr, at_.frame, depth_ + 1};
+    std::string path = path_ + "." + std::string(name);
+    if (!flattener_.ExpandInstance(call, path, at_, scope)) throw Reported();
+    return path;
+  }
+
+  std::string FunctionFor(const std::string& path,
+                          const std::map<std::string, Attr>& statics) override {
+    std::vector<NamedAttr> given;
+    for (const auto& [name, value] : statics) given.push_back({name, value});
+    std::string found = flattener_.SpecialiseKnown(path, given, at_);
+    if (found.empty()) throw Reported();
+    return found;
   }
 
   void Finish(Function& function) override {
@@ -149,6 +172,7 @@ class BuildContextImpl : public BuildContext {
   std::string path_;
   Location at_;
   std::map<std::string, Attr> arguments_;
+  int depth_;
 };
 
 }  // namespace
@@ -201,7 +225,7 @@ bool Flattener::ExpandInstance(const AttrCall& call, const std::string& path, Lo
   Location inside = at;
   inside.frame = sources().AddFrame(fmt::format("in {} = {}(…)", path, call.name), at);
   if (cpp) {
-    RunCppBuilder(*cpp, path, inside, std::move(arguments));
+    RunCppBuilder(*cpp, path, inside, std::move(arguments), scope.depth);
   } else {
     scopes_.push_back({&text->items, path + ".", std::move(arguments), defined_in, inside.frame,
                        scope.depth + 1});
@@ -283,7 +307,9 @@ bool Flattener::BindFunctionArgument(const StaticParam& param, Attr* value, cons
     if (!ExpandInstance(*nested, inner, nested->at.known() ? nested->at : at, scopes_.back())) {
       return false;
     }
-    *value = Attr::Word(inner);
+    std::string flat = SpecialiseKnown(inner, {}, at);
+    if (flat.empty()) return false;
+    *value = Attr::Word(std::move(flat));
     return true;
   }
   if (auto* word = value->get<AttrWord>()) {
@@ -321,8 +347,8 @@ bool Flattener::RunReporting(const std::string& flat_name, Location at, Function
 }
 
 void Flattener::RunCppBuilder(const BuilderDef& def, const std::string& path, Location at,
-                              std::map<std::string, Attr> arguments) {
-  BuildContextImpl context(*this, path, at, std::move(arguments));
+                              std::map<std::string, Attr> arguments, int depth) {
+  BuildContextImpl context(*this, path, at, std::move(arguments), depth);
   RunReporting(path, at, [&] {
     def.build(context);
     if (!FindFlat(path) && !templates_.contains(path) && diagnostics_.empty()) {

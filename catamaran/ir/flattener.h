@@ -57,6 +57,10 @@ class Flattener {
   // arguments; empty after reporting at `at`.
   std::string ResolveFunction(const std::string& name, const std::vector<NamedAttr>& statics,
                               const Scope& scope, Location at);
+  // The same for a function whose flat name is known: it is made for those of the static arguments
+  // that it takes.
+  std::string SpecialiseKnown(const std::string& flat_name, const std::vector<NamedAttr>& statics,
+                              Location at);
   // The flat path of a state as written in `scope`; empty after reporting.
   std::string ResolveState(const std::string& name, const Scope& scope, Location at);
 
@@ -91,15 +95,16 @@ class Flattener {
   bool BindFunctionArgument(const StaticParam& param, Attr* value, const std::string& path,
                             Location at, const Scope& scope);
   void RunCppBuilder(const BuilderDef& def, const std::string& path, Location at,
-                     std::map<std::string, Attr> arguments);
+                     std::map<std::string, Attr> arguments, int depth);
 
   const Program& source_;
   const BuilderSet& builders_;
   Program out_;
   Diagnostics diagnostics_;
-  std::deque<Scope> scopes_;                   // addresses stay valid
-  std::map<std::string, Template> templates_;  // by flat name
-  std::set<std::string> failed_;               // functions whose errors are reported already
+  std::deque<Scope> scopes_;                             // addresses stay valid
+  std::map<std::string, Template> templates_;            // by flat name
+  std::map<std::string, std::string> specialised_from_;  // flat names of templates, by that of f[…]
+  std::set<std::string> failed_;  // functions whose errors are reported already
   int64_t num_instances_ = 0;
   std::set<std::string> lowering_;  // on the way: recursion shows here
 };

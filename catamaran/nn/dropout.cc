@@ -7,22 +7,12 @@ namespace catamaran {
 namespace {
 
 void BuildDropout(BuildContext& c) {
-  const double rate = c.Float("rate");
-  if (!(rate >= 0 && rate < 1)) {
-    c.Fail(fmt::format("dropout: rate must be in [0, 1), found {}", rate));
-  }
-  const Type x_type = LeadingDims(DType::kF32, RankArg(c, 1), {Dim::Name("D")});
-  c.NewTemplate({{"training", StaticKind::kBool, false, "whether anything is dropped", {}}},
-                [=](BuildContext& inner, Function& f, const std::map<std::string, Attr>& statics) {
-                  Value* arg = f.body().AddArg("x", x_type);
-                  Emitter emit(inner.program(), f, f.body());
-                  emit.SetLocation(inner.at());
-                  Var x = emit.Wrap(arg);
-                  if (statics.at("training").AsBool()) {
-                    x = emit.Emit("dropout", {x, emit.Emit("key", {})}, {{"rate", rate}});
-                  }
-                  Return(inner, emit, x);
-                });
+  const double rate = DropoutArg(c, "rate");
+  const Type x_type = c.Bool("ragged") ? SequenceType(DType::kF32, Dim::Name("D"), true)
+                                       : LeadingDims(DType::kF32, RankArg(c, 1), {Dim::Name("D")});
+  DefineTrainableLayer(c, "whether anything is dropped", [=](LayerBody& body) {
+    body.Return({body.Dropout(body.Arg("x", x_type), rate)});
+  });
 }
 
 }  // namespace
@@ -32,7 +22,8 @@ void AddDropout(BuilderSet& builders) {
                 "With static argument training: each element is zero with probability rate, the "
                 "others are divided by 1 - rate. Otherwise x itself.",
                 {{"rate", StaticKind::kFloat, {}, "probability of zero", {}},
-                 {"rank", StaticKind::kInt, 2, "number of dimensions of x", {}}},
+                 RankParam(2),
+                 RaggedParam("[B, *T, D]")},
                 BuildDropout});
 }
 

@@ -11,7 +11,7 @@ void BuildEmbedding(BuildContext& c) {
   const std::string w =
       c.Declare(StateKind::kParam, "w", Type::Tensor(DType::kF32, {rows, width}), c.arg("init"));
   Function& f = c.NewFunction();
-  Value* ids = f.body().AddArg("ids", LeadingDims(DType::kI64, RankArg(c, 1), {Dim::Name("N")}));
+  Value* ids = f.body().AddArg("ids", InputType(c, DType::kI64, 1, {Dim::Name("N")}));
   Emitter emit(c.program(), f, f.body());
   emit.SetLocation(c.at());
   Return(c, emit, emit.Emit("embedding", {emit.Read(w), emit.Wrap(ids)}));
@@ -30,7 +30,8 @@ void AddEmbedding(BuilderSet& builders) {
                   Attr(AttrCall{"normal", {}, {{"std", 0.01}}, {}}),
                   "initial value of w",
                   {}},
-                 {"rank", StaticKind::kInt, 1, "number of dimensions of ids", {}}},
+                 RankParam(1, "ids"),
+                 RaggedParam("[B, *T]")},
                 BuildEmbedding});
 }
 

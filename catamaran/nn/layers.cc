@@ -9,6 +9,15 @@ void AddLayers(BuilderSet& builders) {
   AddNorm(builders);
   AddDropout(builders);
   AddEmbedding(builders);
+  AddResidual(builders);
+  AddAttention(builders);
+  AddPositions(builders);
+  AddTransformerBlock(builders);
+  AddTableFeatures(builders);
+  AddFactorizationMachine(builders);
+  AddCrossNetwork(builders);
+  AddDotInteraction(builders);
+  AddDinAttention(builders);
 }
 
 }  // namespace catamaran

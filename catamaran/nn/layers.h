@@ -18,5 +18,14 @@ void AddMlp(BuilderSet& builders);
 void AddNorm(BuilderSet& builders);
 void AddDropout(BuilderSet& builders);
 void AddEmbedding(BuilderSet& builders);
+void AddResidual(BuilderSet& builders);
+void AddAttention(BuilderSet& builders);
+void AddPositions(BuilderSet& builders);
+void AddTransformerBlock(BuilderSet& builders);
+void AddTableFeatures(BuilderSet& builders);
+void AddFactorizationMachine(BuilderSet& builders);
+void AddCrossNetwork(BuilderSet& builders);
+void AddDotInteraction(BuilderSet& builders);
+void AddDinAttention(BuilderSet& builders);
 
 }  // namespace catamaran

@@ -8,7 +8,7 @@ namespace {
 
 void BuildLinear(BuildContext& c) {
   const int64_t in = SizeArg(c, "in"), out = SizeArg(c, "out");
-  const int64_t rank = RankArg(c, 2);
+  const Type x_type = InputType(c, DType::kF32, 2, {in});
   const std::string w =
       c.Declare(StateKind::kParam, "w", Type::Tensor(DType::kF32, {in, out}), c.arg("init"));
   std::string b;
@@ -16,7 +16,7 @@ void BuildLinear(BuildContext& c) {
     b = c.Declare(StateKind::kParam, "b", Type::Tensor(DType::kF32, {out}), Attr::Word("zeros"));
   }
   Function& f = c.NewFunction();
-  Value* x = f.body().AddArg("x", LeadingDims(DType::kF32, rank, {in}));
+  Value* x = f.body().AddArg("x", x_type);
   Emitter emit(c.program(), f, f.body());
   emit.SetLocation(c.at());
   Var y = emit.Emit("matmul", {emit.Wrap(x), emit.Read(w)});
@@ -33,7 +33,8 @@ void AddLinear(BuilderSet& builders) {
                  {"out", StaticKind::kInt, {}, "size of the last dimension of the result", {}},
                  {"bias", StaticKind::kBool, true, "whether b is added", {}},
                  {"init", StaticKind::kAny, Attr::Word("xavier"), "initial value of w", {}},
-                 {"rank", StaticKind::kInt, 2, "number of dimensions of x", {}}},
+                 RankParam(2),
+                 RaggedParam("[B, *T, in]")},
                 BuildLinear});
 }
 

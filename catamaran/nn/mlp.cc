@@ -12,44 +12,55 @@ void BuildMlp(BuildContext& c) {
   for (int64_t n : sizes) {
     if (n <= 0) c.Fail(fmt::format("mlp: sizes must be above 0, found {}", n));
   }
-  const std::string activation = c.Word("activation");
-  const OpDef* act = c.program().ops().Find(activation);
-  if (!act || !act->traits.elementwise || act->num_value_args() != 1) {
-    c.Fail(fmt::format("mlp: {} is not an elementwise op of one argument", activation));
-  }
+  const std::string activation = ActivationArg(c, "activation");
+  const std::string last = ActivationArg(c, "last", true);
+  const double dropout = DropoutArg(c, "dropout");
+  const Type x_type = InputType(c, DType::kF32, 2, {sizes[0]});
   struct Layer {
     std::string w, b;
   };
   std::vector<Layer> layers;
   for (size_t i = 0; i + 1 < sizes.size(); ++i) {
-    layers.push_back({c.Declare(StateKind::kParam, fmt::format("fc{}.w", i + 1),
-                                Type::Tensor(DType::kF32, {sizes[i], sizes[i + 1]}), c.arg("init")),
-                      c.Declare(StateKind::kParam, fmt::format("fc{}.b", i + 1),
-                                Type::Tensor(DType::kF32, {sizes[i + 1]}), Attr::Word("zeros"))});
+    const std::string fc = fmt::format("fc{}", i + 1);
+    Layer layer;
+    layer.w = Param(c, fc + ".w", {sizes[i], sizes[i + 1]}, c.arg("init"));
+    if (c.Bool("bias")) layer.b = Param(c, fc + ".b", {sizes[i + 1]}, Attr::Word("zeros"));
+    layers.push_back(std::move(layer));
   }
-  Function& f = c.NewFunction();
-  Value* arg = f.body().AddArg("x", LeadingDims(DType::kF32, RankArg(c, 2), {sizes[0]}));
-  Emitter emit(c.program(), f, f.body());
-  emit.SetLocation(c.at());
-  Var x = emit.Wrap(arg);
-  for (size_t i = 0; i < layers.size(); ++i) {
-    x = emit.Emit("matmul", {x, emit.Read(layers[i].w)}) + emit.Read(layers[i].b);
-    if (i + 1 < layers.size()) x = emit.Emit(activation, {x});
+  const auto write = [=](LayerBody& body) {
+    Var x = body.Arg("x", x_type);
+    for (size_t i = 0; i < layers.size(); ++i) {
+      x = body.Op("matmul", {x, body.Read(layers[i].w)});
+      if (!layers[i].b.empty()) x = x + body.Read(layers[i].b);
+      const bool hidden = i + 1 < layers.size();
+      x = body.Activate(hidden ? activation : last, x);
+      if (hidden) x = body.Dropout(x, dropout);
+    }
+    body.Return({x});
+  };
+  if (dropout == 0) {
+    DefineLayer(c, write);
+  } else {
+    DefineTrainableLayer(c, "whether anything is dropped", write);
   }
-  Return(c, emit, x);
 }
 
 }  // namespace
 
 void AddMlp(BuilderSet& builders) {
-  builders.Add({"mlp",
-                "Linear layers with an activation between them (none behind the last). Owns fc1.w, "
-                "fc1.b, fc2.w, …",
-                {{"sizes", StaticKind::kInts, {}, "input size, hidden sizes, output size", {}},
-                 {"activation", StaticKind::kString, "relu", "an elementwise op", {}},
-                 {"init", StaticKind::kAny, Attr::Word("he"), "initial value of the weights", {}},
-                 {"rank", StaticKind::kInt, 2, "number of dimensions of x", {}}},
-                BuildMlp});
+  builders.Add(
+      {"mlp",
+       "Linear layers with an activation between them. Owns fc1.w, fc1.b, fc2.w, … With dropout it "
+       "has the static argument training.",
+       {{"sizes", StaticKind::kInts, {}, "input size, hidden sizes, output size", {}},
+        {"activation", StaticKind::kString, "relu", "an elementwise op", {}},
+        {"init", StaticKind::kAny, Attr::Word("he"), "initial value of the weights", {}},
+        RankParam(2),
+        RaggedParam("[B, *T, in]"),
+        {"last", StaticKind::kString, "none", "an elementwise op behind the last layer", {}},
+        {"dropout", StaticKind::kFloat, 0.0, "share of hidden values that training drops", {}},
+        {"bias", StaticKind::kBool, true, "whether there are fc1.b, …", {}}},
+       BuildMlp});
 }
 
 }  // namespace catamaran
