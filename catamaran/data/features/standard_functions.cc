@@ -1,0 +1,15 @@
+#include "catamaran/data/features/standard_functions.h"
+
+namespace catamaran {
+
+FeatureFunctionSet StandardFeatureFunctions() {
+  FeatureFunctionSet functions;
+  AddArithmetic(functions);
+  AddConversions(functions);
+  AddHashFunctions(functions);
+  AddListFunctions(functions);
+  AddBucketFunctions(functions);
+  return functions;
+}
+
+}  // namespace catamaran
