@@ -21,6 +21,7 @@ class FileListReader final : public RowReader {
   const Schema& schema() const override { return schema_; }
 
   bool Read(int64_t max_rows, RowBlock& block) override {
+    part_file_ = nullptr;
     while (!file_->Read(max_rows, block)) {
       if (index_ + 1 == paths_.size()) return false;
       OpenAt(index_ + 1, file_->bad_rows());
@@ -86,11 +87,13 @@ class FileListReader final : public RowReader {
     CountParts();
     const auto index =
         static_cast<size_t>(std::ranges::upper_bound(part_ends_, part) - part_ends_.begin());
-    if (index != index_) OpenAt(index, file_->bad_rows());
-    file_->ReadPart(part - (index == 0 ? 0 : part_ends_[index - 1]), block);
+    part_file_ = &FileOfPart(index);
+    part_file_->ReadPart(part - (index == 0 ? 0 : part_ends_[index - 1]), block);
   }
 
-  RowPlaces places() const override { return file_->places(); }
+  RowPlaces places() const override {
+    return part_file_ != nullptr ? part_file_->places() : file_->places();
+  }
 
  private:
   std::unique_ptr<RowReader> Open(size_t index, int64_t bad_rows) const {
@@ -118,12 +121,25 @@ class FileListReader final : public RowReader {
     return true;
   }
 
+  // Parts are read in any order: the files that were used last stay open.
+  RowReader& FileOfPart(size_t index) const {
+    const auto found = std::ranges::find(open_files_, index, &OpenedFile::index);
+    if (found != open_files_.end()) {
+      std::rotate(open_files_.begin(), found, found + 1);
+    } else {
+      auto reader = Open(index, 0);
+      if (open_files_.size() == kMaxOpenFiles) open_files_.pop_back();
+      open_files_.insert(open_files_.begin(), {.index = index, .reader = std::move(reader)});
+    }
+    return *open_files_.front().reader;
+  }
+
   // Fills part_ends_; one file that has no parts is enough for all to have none.
   void CountParts() const {
     if (!part_ends_.empty()) return;
     std::vector<int64_t> ends;
     for (size_t i = 0; i < paths_.size(); ++i) {
-      const int64_t parts = i == index_ ? file_->num_parts() : Open(i, 0)->num_parts();
+      const int64_t parts = FileOfPart(i).num_parts();
       if (parts == 0) {
         part_ends_ = {0};
         return;
@@ -141,6 +157,14 @@ class FileListReader final : public RowReader {
   // Rows, and parts, up to the end of each file; filled when asked for.
   mutable std::vector<int64_t> ends_;
   mutable std::vector<int64_t> part_ends_;
+  // Of parts, the one that was used last first.
+  struct OpenedFile {
+    size_t index = 0;
+    std::unique_ptr<RowReader> reader;
+  };
+  static constexpr size_t kMaxOpenFiles = 64;
+  mutable std::vector<OpenedFile> open_files_;
+  RowReader* part_file_ = nullptr;  // of the part that was read last, unless a Read came after it
 };
 
 }  // namespace

@@ -67,8 +67,8 @@ class RowReader {
   // in order.
   virtual int64_t num_parts() const { return 0; }
 
-  // Makes `block` all the rows of one part: none, where all are bad. The place of the reader is not
-  // known afterwards, and bad rows count on.
+  // Makes `block` all the rows of one part: none, where all are bad. Afterwards nothing is known of
+  // position() and bad_rows(), and the next call is another ReadPart or a Seek.
   // REQUIRES: 0 <= part < num_parts().
   virtual void ReadPart(int64_t part, RowBlock& block);
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/data/part_rows.h"
 
 namespace catamaran {
 
@@ -56,6 +57,7 @@ class ArrayReader final : public RowReader {
       if (array.stream->offset() != Offset(array, next_)) array.stream->Seek(Offset(array, next_));
       AppendRows(array, next_, count, block[static_cast<int>(i)]);
     }
+    given_ = next_;
     next_ += count;
     block.SetRows(count);
     return true;
@@ -89,7 +91,25 @@ class ArrayReader final : public RowReader {
     next_ = row;
   }
 
+  int64_t num_parts() const override {
+    for (const StoredArray& array : arrays_) {
+      if (!array.stream->random_access()) return 0;
+    }
+    return (rows_ + part_rows() - 1) / part_rows();
+  }
+
+  void ReadPart(int64_t part, RowBlock& block) override {
+    SeekRow(part * part_rows());
+    Read(part_rows(), block);
+    if (next_ == rows_) FinishStreams();
+  }
+
+  RowPlaces places() const override { return {.file = path_, .first_row = given_}; }
+
  private:
+  // REQUIRES: a part is no more than what Read gives at once.
+  int64_t part_rows() const { return PartRows(schema_); }
+
   Schema MakeSchema(std::vector<Column> columns) const {
     try {
       return Schema(std::move(columns));
@@ -131,6 +151,7 @@ class ArrayReader final : public RowReader {
   uint64_t row_bytes_ = 0;
   int64_t rows_ = 0;
   int64_t next_ = 0;
+  int64_t given_ = 0;  // the first of those that were read last
 };
 
 }  // namespace

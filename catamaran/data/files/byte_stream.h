@@ -33,6 +33,9 @@ class ByteStream {
   virtual uint64_t offset() const = 0;
 
   virtual const std::string& path() const = 0;
+
+  // Seek costs next to nothing, wherever it goes, and nothing is missed by not reading to the end.
+  virtual bool random_access() const { return false; }
 };
 
 // An Error for a gzip'd file in a build without zlib.

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "catamaran/base/error.h"
 #include "catamaran/data/files/image.h"
+#include "catamaran/data/part_rows.h"
 #include "catamaran/data/text/text_reader.h"
 
 namespace catamaran {
@@ -74,21 +76,7 @@ class ImageFolderReader final : public RowReader {
 
   bool Read(int64_t max_rows, RowBlock& block) override {
     CATAMARAN_CHECK(max_rows > 0);
-    block.Begin(schema_);
-    while (block.rows() < max_rows && next_ < files_.size()) {
-      const ImageFile& file = files_[next_];
-      // A file that cannot be read is an Error of its own, not a bad row.
-      const std::string contents = image_ >= 0 ? Contents(file) : "";
-      ++next_;
-      try {
-        AppendRow(file, contents, block);
-      } catch (const Error& error) {
-        block.DropRow();
-        bad_rows_.Add(fmt::format("{}: {}", JoinPath(root_, file.name), error.what()));
-        continue;
-      }
-      block.FinishRow();
-    }
+    ReadUntil(files_.size(), max_rows, block);
     return block.rows() > 0;
   }
 
@@ -140,7 +128,43 @@ class ImageFolderReader final : public RowReader {
 
   int64_t bad_rows() const override { return bad_rows_.count(); }
 
+  // A part is some files, the bad ones among them.
+  int64_t num_parts() const override {
+    return static_cast<int64_t>((files_.size() + part_files() - 1) / part_files());
+  }
+
+  void ReadPart(int64_t part, RowBlock& block) override {
+    next_ = static_cast<size_t>(part) * part_files();
+    const size_t end = std::min(next_ + part_files(), files_.size());
+    ReadUntil(end, static_cast<int64_t>(part_files()), block);
+  }
+
+  RowPlaces places() const override { return {.file = root_, .names = given_}; }
+
  private:
+  size_t part_files() const { return static_cast<size_t>(PartRows(schema_)); }
+
+  // Rows of the files before file `end`, but not more than `max_rows`.
+  void ReadUntil(size_t end, int64_t max_rows, RowBlock& block) {
+    block.Begin(schema_);
+    given_.clear();
+    while (block.rows() < max_rows && next_ < end) {
+      const ImageFile& file = files_[next_];
+      // A file that cannot be read is an Error of its own, not a bad row.
+      const std::string contents = image_ >= 0 ? Contents(file) : "";
+      ++next_;
+      try {
+        AppendRow(file, contents, block);
+      } catch (const Error& error) {
+        block.DropRow();
+        bad_rows_.Add(fmt::format("{}: {}", JoinPath(root_, file.name), error.what()));
+        continue;
+      }
+      block.FinishRow();
+      given_.push_back(file.name);
+    }
+  }
+
   std::string Contents(const ImageFile& file) const {
     return fs_.ReadAll(JoinPath(root_, file.name), kMaxFileBytes);
   }
@@ -180,6 +204,7 @@ class ImageFolderReader final : public RowReader {
   ImageSize size_;
   int image_ = -1, label_ = -1, file_ = -1;  // columns; -1: not wanted
   size_t next_ = 0;
+  std::vector<std::string> given_;  // files of the rows that were read last
 };
 
 }  // namespace

@@ -50,6 +50,7 @@ class StoredStream final : public ByteStream {
   }
   uint64_t offset() const override { return part_.offset(); }
   const std::string& path() const override { return name_; }
+  bool random_access() const override { return true; }
 
  private:
   Part part_;

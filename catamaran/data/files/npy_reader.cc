@@ -61,6 +61,7 @@ class TensorStream final : public ByteStream {
   }
   uint64_t offset() const override { return offset_; }
   const std::string& path() const override { return path_; }
+  bool random_access() const override { return true; }
 
  private:
   const Tensor tensor_;

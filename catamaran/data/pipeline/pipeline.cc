@@ -11,6 +11,7 @@
 #include "catamaran/base/clock.h"
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
+#include "catamaran/data/part_rows.h"
 #include "catamaran/data/pipeline/chunk_reader.h"
 #include "catamaran/data/pipeline/planner.h"
 #include "catamaran/data/pipeline/shuffle.h"
@@ -18,20 +19,6 @@
 namespace catamaran {
 
 namespace {
-
-// Data that is read in order is read by as many rows as take about this many bytes, but not by more
-// than kMaxChunkRows.
-constexpr int64_t kChunkBytes = int64_t{1} << 20;
-constexpr int64_t kMaxChunkRows = 4096;
-
-int64_t ChunkRows(const Schema& schema) {
-  int64_t bytes = 1;
-  for (const Column& column : schema) {
-    bytes +=
-        column.has_offsets() ? 16 : column.width() * static_cast<int64_t>(SizeOf(column.dtype));
-  }
-  return std::clamp(kChunkBytes / bytes, int64_t{1}, kMaxChunkRows);
-}
 
 // Parts are shuffled with another key than any window.
 constexpr uint64_t kPartsKey = 0x7061727473u;
@@ -93,7 +80,7 @@ class Pipeline::Impl {
         schema_(options_.transform ? options_.transform->schema() : reader_schema_),
         rule_(RuleOf(options_, schema_)),
         parts_(first_reader_->reader().num_parts()),
-        chunk_rows_(ChunkRows(reader_schema_)),
+        chunk_rows_(PartRows(reader_schema_)),
         planner_(rule_, options_.epochs, bad_rows_.limit) {
     if (options_.transform) {
       for (const std::string& name : options_.transform->inputs()) {
