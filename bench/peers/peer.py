@@ -10,6 +10,8 @@ import os
 import sys
 import time
 
+import numpy as np
+
 
 class Skip(Exception):
     """Raised while preparing: this side takes no part, and why."""
@@ -70,7 +72,6 @@ def timed(work, repeats):
 
 def uniform(seed, count):
     """The numbers of bench/workload.h: float32 in [0, 1), the same on every side."""
-    import numpy as np
     h = np.arange(count, dtype=np.uint32) * np.uint32(0x9E3779B9) + np.uint32(
         (seed * 0x85EBCA6B) & 0xFFFFFFFF)
     h ^= h >> np.uint32(16)
@@ -79,3 +80,37 @@ def uniform(seed, count):
     h *= np.uint32(0x846CA68B)
     h ^= h >> np.uint32(16)
     return (h >> np.uint32(8)).astype(np.float32) * np.float32(1.0 / (1 << 24))
+
+
+def weight(seed, shape, fan_in):
+    """FirstWeight of bench/train/training.h."""
+    scale = np.float32((6.0 / fan_in) ** 0.5)
+    return ((uniform(seed, int(np.prod(shape))) * 2 - 1) * scale).reshape(shape)
+
+
+def below(seed, count, bound):
+    """Below of bench/train/training.h."""
+    return (uniform(seed, count) * np.float32(bound)).astype("int64")
+
+
+class Training:
+    """A case that trains on a few batches, from the same state in every round. A peer sets `steps`
+    and `batches`, and has reset() and step(*batch), which returns the loss."""
+
+    checked = 8
+
+    def warm_up(self):
+        for k in range(6):
+            self.step(*self.batches[k % len(self.batches)])
+
+    def check(self):
+        self.reset()
+        return [float(self.step(*self.batches[k % len(self.batches)]))
+                for k in range(self.checked)]
+
+    def run(self):
+        self.reset()
+        self.step(*self.batches[0])
+        k = iter(range(1, self.steps + 1))
+        return {"seconds": timed(lambda: self.step(*self.batches[next(k) % len(self.batches)]),
+                                 self.steps)}
