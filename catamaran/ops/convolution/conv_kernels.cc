@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catamaran/ops/blas.h"
+#include "catamaran/ops/convolution/conv_direct.h"
 #include "catamaran/ops/convolution/unfold_image.h"
 #include "catamaran/ops/onednn.h"
 #include "catamaran/ops/onednn_conv.h"
@@ -345,22 +346,26 @@ KernelStatus GradWeightReference(KernelContext& c) {
 }  // namespace
 
 OpBuilder& AddConvKernels(OpBuilder& op) {
-  return op.Fast(OnednnKernel<ConvKind::kForward>(RunForward))
+  return op.Fast(DirectForwardKernel())
+      .Fast(OnednnKernel<ConvKind::kForward>(RunForward))
       .Fast(UnfoldKernel(UnfoldForward))
       .Reference("Conv", ConvReference);
 }
 OpBuilder& AddConvTransposeKernels(OpBuilder& op) {
-  return op.Fast(OnednnKernel<ConvKind::kData>(RunData))
+  return op.Fast(DirectDataKernel())
+      .Fast(OnednnKernel<ConvKind::kData>(RunData))
       .Fast(UnfoldKernel(UnfoldData))
       .Reference("ConvTranspose", TransposeReference);
 }
 OpBuilder& AddConvGradInputKernels(OpBuilder& op) {
-  return op.Fast(OnednnKernel<ConvKind::kData>(RunData))
+  return op.Fast(DirectDataKernel())
+      .Fast(OnednnKernel<ConvKind::kData>(RunData))
       .Fast(UnfoldKernel(UnfoldData))
       .Reference("ConvGradInput", GradInputReference);
 }
 OpBuilder& AddConvGradWeightKernels(OpBuilder& op) {
-  return op.Fast(OnednnKernel<ConvKind::kWeight>(RunWeight))
+  return op.Fast(DirectWeightKernel())
+      .Fast(OnednnKernel<ConvKind::kWeight>(RunWeight))
       .Fast(UnfoldKernel(UnfoldWeight))
       .Reference("ConvGradWeight", GradWeightReference);
 }

@@ -1,7 +1,8 @@
 // ops/convolution/conv_kernels.h
 //
-// The kernels of convolutions, for all ranks: by oneDNN, and as matrix products over unfolded
-// images (im2col), which also serve f64 and builds without oneDNN.
+// The kernels of convolutions, for all ranks: direct ones for images with few channels
+// (conv_direct.h), oneDNN's, and matrix products over unfolded images (im2col), which also serve
+// f64 and builds without oneDNN.
 
 #pragma once
 

@@ -75,6 +75,41 @@ TEST(Convolution, BatchesInSeveralBlocksGiveWhatTheReferenceGives) {
   }
 }
 
+// Images with few channels: rows that are shorter and longer than vectors, windows of every size,
+// more padding on one side, filters that fill no tile.
+TEST(Convolution, FewChannelsGiveWhatTheReferenceGives) {
+  ThreadPool pool(3);
+  uint64_t seed = 1;
+  for (const int64_t width : {8, 10, 17, 28, 33, 50}) {
+    for (const int64_t kernel : {1, 2, 3, 4, 5, 6, 7}) {
+      for (const int64_t out : {1, 3, 6, 7}) {
+        const int64_t in = 1 + (width + kernel + out) % 5, height = 5 + out;
+        const int64_t rows = 1 + kernel % 3, top = rows / 2, left = kernel / 2;
+        const Attr padding = Attr::Ints({top, left, rows - 1 - top, kernel - 1 - left});
+        const Tensor x = Uniform({3, in, height, width + kernel}, -1, 1, ++seed),
+                     w = Uniform({out, in, rows, kernel}, -1, 1, ++seed),
+                     b = Uniform({out}, -1, 1, ++seed);
+        const Tensor y = RunOp("conv2d", {x, w, b}, {{"padding", padding}}, "im2col");
+        const std::vector<Case> cases = {
+            {"conv2d", {x, w, b}, {{"padding", padding}}},
+            {"conv2d_grad_input",
+             {y, w},
+             {{"padding", padding}, {"size", Attr::Ints({height, width + kernel})}}},
+            {"conv2d_grad_weight",
+             {x, y},
+             {{"padding", padding}, {"kernel", Attr::Ints({rows, kernel})}}}};
+        for (const Case& c : cases) {
+          SCOPED_TRACE(c.op + " " + x.shape().ToString() + " " + w.shape().ToString());
+          const Tensor direct = RunOp(c.op, c.inputs, c.attrs, "direct");
+          EXPECT_TRUE(AllClose(direct, RunOp(c.op, c.inputs, c.attrs, "im2col"), 1e-3, 1e-3, true));
+          EXPECT_TRUE(
+              AllClose(direct, RunOp(c.op, c.inputs, c.attrs, "direct", &pool), 0, 0, true));
+        }
+      }
+    }
+  }
+}
+
 TEST(Convolution, ThreadsShareTheFiltersOfASingleImage) {
   ThreadPool pool(3);
   for (const Case& c : SingleImages()) {
