@@ -34,6 +34,7 @@ void Window::Arrange(const BatchRule& rule) {
     const uint64_t key = HashCombine(HashCombine(rule.seed, static_cast<uint64_t>(start_.epoch)),
                                      static_cast<uint64_t>(start_.window));
     Shuffle(key, std::span(order_));
+    picker_ = RowPicker(blocks_[0]->schema(), blocks_);
     if (rule.bucket) Bucket(rule, key);
   }
   if (rule.tokens > 0) {
@@ -106,8 +107,7 @@ Window::Cut Window::CutBatch(const BatchRule& rule, int64_t begin, int64_t taken
 
 void Window::Append(int64_t begin, int64_t end, RowBlock& out) const {
   if (!order_.empty()) {
-    AppendPicked(
-        blocks_,
+    picker_.Append(
         std::span(order_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
         out);
     return;

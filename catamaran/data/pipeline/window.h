@@ -71,9 +71,10 @@ class Window {
   int64_t rows_ = 0;
   // Filled by Arrange, the first only if rows are not as they come.
   std::vector<RowRef> order_;
-  std::vector<const RowBlock*> blocks_;
-  std::vector<int64_t> lengths_;  // of rows, in their order, where batches are cut by tokens
-  std::vector<int64_t> cuts_;     // bucketed: where batches end
+  RowPicker picker_;
+  std::vector<const RowBlock*> blocks_;  // of chunks_
+  std::vector<int64_t> lengths_;         // of rows, in their order, where batches are cut by tokens
+  std::vector<int64_t> cuts_;            // bucketed: where batches end
 };
 
 }  // namespace catamaran
