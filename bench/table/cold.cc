@@ -1,5 +1,9 @@
 // Look-ups of --rows rows of 16 floats under a budget of memory that holds a quarter of them; the
-// others are on disk. With --peer: by RocksDB alone, with the same budget for its caches.
+// others are on disk. With --peer: by RocksDB alone, with the same budget for its caches, filters
+// and indexes.
+//
+// Keys are drawn anew for every round: keys that come again and again would show how well a cache
+// learns one list by heart. Both sides begin with the rows in memory that are asked for most.
 
 #include <fmt/format.h>
 #include <rocksdb/cache.h>
@@ -12,17 +16,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "bench/table/callers.h"
 #include "bench/table/keys.h"
 #include "bench/table/live_table.h"
 #include "bench/table/tables.h"
 #include "bench/worker.h"
+#include "catamaran/base/thread_pool.h"
 #include "catamaran/table/cold_rows.h"
 
 namespace catamaran::bench {
@@ -42,14 +47,16 @@ class Rows {
  public:
   virtual ~Rows() = default;
   virtual void Lookup(std::span<const uint64_t> keys, std::span<float> out) = 0;
+  virtual int64_t bytes_in_memory() const = 0;  // as it counts them itself
 };
 
 class OurRows final : public Rows {
  public:
-  OurRows(const std::string& directory, size_t rows) {
-    table_ = MakeTieredTable(
-        BenchConfig(kWidth),
-        {.directory = directory + "/scratch", .memory_bytes = Budget(rows), .direct_io = true});
+  OurRows(const std::string& directory, size_t rows, int readers) {
+    table_ = MakeTieredTable(BenchConfig(kWidth), {.directory = directory + "/scratch",
+                                                   .memory_bytes = Budget(rows),
+                                                   .read_threads = readers,
+                                                   .direct_io = true});
     // The rows that are asked for most come last and were seen last, as after a while of training.
     int64_t seen = 0;
     for (size_t last = rows; last > 0;) {
@@ -62,30 +69,43 @@ class OurRows final : public Rows {
   void Lookup(std::span<const uint64_t> keys, std::span<float> out) override {
     PullNow(*table_, keys, out);
   }
+  int64_t bytes_in_memory() const override { return table_->Info().bytes; }
 
  private:
   static constexpr size_t kFill = 1000;
   std::unique_ptr<DurableTable> table_;
 };
 
+struct RocksSettings {
+  double block_part = 0.02;  // of the budget: the cache of blocks; the others cache rows
+  int readers = 4;           // threads that share the keys of a look-up
+};
+
 class RocksRows final : public Rows {
  public:
-  RocksRows(const std::string& directory, size_t rows) {
+  RocksRows(const std::string& directory, size_t rows, const RocksSettings& settings)
+      : pool_(settings.readers) {
+    const auto budget = static_cast<double>(Budget(rows));
+    const auto block_bytes = static_cast<size_t>(budget * settings.block_part);
+    block_cache_ = rocksdb::NewLRUCache(block_bytes);
+    row_cache_ = rocksdb::NewLRUCache(static_cast<size_t>(budget) - block_bytes);
     rocksdb::BlockBasedTableOptions table;
     // Hot rows lie in blocks of cold ones: most of the memory holds rows, not blocks.
-    table.block_cache = rocksdb::NewLRUCache(static_cast<size_t>(Budget(rows)) / 4);
+    table.block_cache = block_cache_;
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
     table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
     rocksdb::Options options;
     options.create_if_missing = true;
     options.compression = rocksdb::kNoCompression;
     options.use_direct_reads = true;
-    options.row_cache = rocksdb::NewLRUCache(static_cast<size_t>(Budget(rows)) / 4 * 3);
+    options.row_cache = row_cache_;
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     rocksdb::DB* db = nullptr;
     Check(rocksdb::DB::Open(options, directory + "/rocksdb", &db));
     db_.reset(db);
     Fill(rows);
+    // What it needs besides is part of the budget too.
+    row_cache_->SetCapacity(static_cast<size_t>(budget) - block_bytes - OutsideCaches());
   }
 
   void Lookup(std::span<const uint64_t> keys, std::span<float> out) override {
@@ -102,8 +122,14 @@ class RocksRows final : public Rows {
     }
     values_.resize(n);
     statuses_.resize(n);
-    db_->MultiGet(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), n, slices_.data(),
-                  values_.data(), statuses_.data(), /*sorted_input=*/true);
+    const auto threads = static_cast<size_t>(pool_.threads());
+    const auto part = static_cast<int64_t>((n + threads - 1) / threads);
+    pool_.ParallelFor(static_cast<int64_t>(n), part, [&](int64_t begin, int64_t end) {
+      const auto first = static_cast<size_t>(begin);
+      db_->MultiGet(rocksdb::ReadOptions(), db_->DefaultColumnFamily(),
+                    static_cast<size_t>(end - begin), slices_.data() + first,
+                    values_.data() + first, statuses_.data() + first, /*sorted_input=*/true);
+    });
     for (size_t i = 0; i < n; ++i) {
       Check(statuses_[i]);
       std::memcpy(out.data() + order_[i] * kWidth, values_[i].data(), 4 * kWidth);
@@ -111,9 +137,21 @@ class RocksRows final : public Rows {
     }
   }
 
+  int64_t bytes_in_memory() const override {
+    return static_cast<int64_t>(block_cache_->GetUsage() + row_cache_->GetUsage() +
+                                OutsideCaches());
+  }
+
  private:
   static void Check(const rocksdb::Status& status) {
     if (!status.ok()) throw std::runtime_error(status.ToString());
+  }
+  // Filters, indexes and write buffers.
+  size_t OutsideCaches() const {
+    uint64_t readers = 0, buffers = 0;
+    db_->GetIntProperty(rocksdb::DB::Properties::kEstimateTableReadersMem, &readers);
+    db_->GetIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &buffers);
+    return readers + buffers;
   }
   void Fill(size_t rows) {
     rocksdb::WriteOptions write;
@@ -132,6 +170,9 @@ class RocksRows final : public Rows {
     Check(db_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr));
   }
 
+  ThreadPool pool_;
+  std::shared_ptr<rocksdb::Cache> block_cache_;
+  std::shared_ptr<rocksdb::Cache> row_cache_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<uint32_t> order_;
   std::vector<uint64_t> big_;
@@ -140,34 +181,68 @@ class RocksRows final : public Rows {
   std::vector<rocksdb::Status> statuses_;
 };
 
+// Bytes that this process has had read from disks.
+double BytesRead() {
+  std::ifstream io("/proc/self/io");
+  std::string word;
+  double bytes = 0;
+  while (io >> word) {
+    if (word == "read_bytes:") io >> bytes;
+  }
+  return bytes;
+}
+
 class Cold final : public Case {
  public:
   Cold(Rows& rows, const KeyCase& c, size_t count)
-      : rows_(rows), keys_(c, count, KeyOf), out_(c.batch * kWidth) {
+      : rows_(rows), case_(c), count_(count), out_(c.batch * kWidth) {
+    // What could be in memory, the rows that are asked for most last.
+    std::vector<uint64_t> keys(c.batch);
+    for (size_t last = count / kRowParts; last >= keys.size(); last -= keys.size()) {
+      for (size_t i = 0; i < keys.size(); ++i) keys[i] = KeyOf(last - 1 - i);
+      rows_.Lookup(keys, out_);
+    }
     for (int i = 0; i < 2; ++i) Run();
   }
 
   Measurement Run() override {
+    std::vector<uint64_t> keys =
+        MakeRanks(case_.distribution, count_, KeysARound(case_.batch, count_), ++round_);
+    for (uint64_t& key : keys) key = KeyOf(key);
     std::vector<double> times;
-    const double seconds = keys_.Round([&](size_t, const uint64_t* keys) {
+    const double bytes = BytesRead();
+    const double start = Now();
+    for (size_t i = 0; i < keys.size(); i += case_.batch) {
       const double begin = Now();
-      rows_.Lookup({keys, keys_.batch()}, out_);
+      rows_.Lookup({keys.data() + i, case_.batch}, out_);
       times.push_back(Now() - begin);
-    });
+    }
+    const auto n = static_cast<double>(keys.size());
+    const double seconds = (Now() - start) / n;
     std::sort(times.begin(), times.end());
     return {seconds,
             {{"rate", 1e-6 / seconds},
              {"median", times[times.size() / 2]},
-             {"p99", times[times.size() * 99 / 100]}}};
+             {"p99", times[times.size() * 99 / 100]},
+             {"read", (BytesRead() - bytes) / n}}};
   }
   std::vector<double> Check() override {
-    rows_.Lookup({keys_.all(0).data(), keys_.batch()}, out_);
+    std::vector<uint64_t> keys = MakeRanks(case_.distribution, count_, case_.batch, 0);
+    for (uint64_t& key : keys) key = KeyOf(key);
+    rows_.Lookup(keys, out_);
     return CheckSums(out_);
+  }
+  std::string Note() override {
+    return fmt::format("{:.0f} MB in memory of {:.0f} allowed",
+                       static_cast<double>(rows_.bytes_in_memory()) * 1e-6,
+                       static_cast<double>(Budget(count_)) * 1e-6);
   }
 
  private:
   Rows& rows_;
-  Callers<uint64_t> keys_;
+  const KeyCase case_;
+  const size_t count_;
+  uint64_t round_ = 0;
   std::vector<float> out_;
 };
 
@@ -179,13 +254,17 @@ int main(int argc, char** argv) {
   const bool peer = Flag(argc, argv, "--peer");
   const auto count =
       static_cast<size_t>(std::atoll(Option(argc, argv, "--rows", "8000000").c_str()));
+  // To look for what suits the peer best.
+  RocksSettings settings;
+  settings.block_part = std::atof(Option(argc, argv, "--block-part", "0.02").c_str());
+  settings.readers = std::atoi(Option(argc, argv, "--readers", "4").c_str());
   ScratchDirectory directory;
   std::unique_ptr<Rows> rows;
   const std::string version =
       fmt::format("RocksDB {}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
   return Serve(peer ? version : "", [&](const std::string& name) -> std::unique_ptr<Case> {
-    if (!rows && peer) rows = std::make_unique<RocksRows>(directory.path(), count);
-    if (!rows) rows = std::make_unique<OurRows>(directory.path(), count);
+    if (!rows && peer) rows = std::make_unique<RocksRows>(directory.path(), count, settings);
+    if (!rows) rows = std::make_unique<OurRows>(directory.path(), count, settings.readers);
     return std::make_unique<Cold>(*rows, KeyCase(name), count);
   });
 }
