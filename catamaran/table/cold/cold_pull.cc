@@ -8,8 +8,15 @@
 namespace catamaran {
 namespace {
 
-// Enough that starting a part costs little beside it, few enough that parts go to several threads.
-constexpr size_t kPlacesPerPart = 128;
+// A thread reads one row after another, so a pull is shared by all threads; but a part is worth the
+// time that it takes to wake one, and not so long that other pulls wait for it.
+constexpr size_t kMinPlacesPerPart = 4;
+constexpr size_t kMaxPlacesPerPart = 128;
+
+size_t PlacesPerPart(size_t places, const ThreadPool& pool) {
+  const auto threads = static_cast<size_t>(std::max(pool.threads() - 1, 1));
+  return std::clamp((places + threads - 1) / threads, kMinPlacesPerPart, kMaxPlacesPerPart);
+}
 
 struct Wanted {
   uint64_t hash;
@@ -114,8 +121,9 @@ void StartColdPull(const ColdPullSource& source, ThreadPool& pool, std::span<con
     return a.hash != b.hash ? a.hash < b.hash : a.position < b.position;
   });
   const std::span<const Wanted> all(pull->wanted);
+  const size_t part_places = PlacesPerPart(all.size(), pool);
   for (size_t begin = 0; begin < all.size();) {
-    size_t end = std::min(all.size(), begin + kPlacesPerPart);
+    size_t end = std::min(all.size(), begin + part_places);
     while (end < all.size() && all[end].hash == all[end - 1].hash) ++end;
     Part part;
     part.run = &ColdPull::RunPart;

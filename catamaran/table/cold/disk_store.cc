@@ -56,11 +56,15 @@ rocksdb::BlockBasedTableOptions TableOptions(std::shared_ptr<rocksdb::Cache> cac
   table.block_cache = std::move(cache);
   table.block_size = 4096;  // keys are looked up one by one: the smallest unit a disk reads
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  // Indexes and filters live in the cache too, so that it is the bound on memory; the cache gives
-  // up rows before it gives up those.
+  // Indexes and filters live in the cache too, so that it is the bound on memory. In parts of a
+  // block each: the filter of a whole file has a megabyte, and a cache that has no room for it
+  // would have it read for a single row.
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
-  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.metadata_block_size = 4096;
+  table.pin_top_level_index_and_filter = true;
   table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
   table.format_version = 5;
   return table;
@@ -104,9 +108,11 @@ struct DiskStore::Rocks {
   bool made = false;  // the directory is ours
 
   explicit Rocks(int64_t cache_bytes) {
+    // Blocks of rows go before all indexes and filters do: a row that is read is wanted by itself,
+    // and read_rows_ keeps it.
     cache = rocksdb::NewLRUCache(static_cast<size_t>(std::max<int64_t>(cache_bytes, 1 << 20)),
                                  /*num_shard_bits=*/2, /*strict_capacity_limit=*/false,
-                                 /*high_pri_pool_ratio=*/0.5);
+                                 /*high_pri_pool_ratio=*/1);
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions(cache)));
     options.info_log = std::make_shared<NoLog>();
     options.compression = rocksdb::kNoCompression;  // trained numbers do not compress

@@ -19,6 +19,17 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
+// What this process has asked the system to read so far.
+int64_t BytesAskedFor() {
+  std::ifstream io("/proc/self/io");
+  std::string word;
+  int64_t bytes = 0;
+  while (io >> word) {
+    if (word == "rchar:") io >> bytes;
+  }
+  return bytes;
+}
+
 class DiskStoreTest : public testing::Test {
  protected:
   DiskStoreTest()
@@ -61,6 +72,33 @@ class DiskStoreTest : public testing::Test {
   const TableConfig config_{.width = 4};
   const RowLayout layout_{config_};
 };
+
+TEST_F(DiskStoreTest, ARowIsReadByAFewBlocksAlsoWhereTheCacheHasNoRoomForAllFilters) {
+  if (!fs::exists("/proc/self/io")) GTEST_SKIP() << "the system does not count what is read";
+  constexpr uint64_t kRows = 400'000;  // half a megabyte of filters
+  constexpr uint64_t kApart = UINT64_MAX / kRows;
+  {
+    auto store =
+        DiskStore::Make(layout(), {.directory = Path("store"), .write_buffer_bytes = 64 << 20});
+    const auto record = Record(7, RowClass::kFull, 1.5f);
+    DiskStore::Batch batch;
+    for (uint64_t i = 0; i < kRows; ++i) {
+      batch.Put(i * kApart, RowClass::kFull, record.data(), layout());
+    }
+    store->Write(batch);
+    store->SaveCheckpoint(Path("saved"));
+  }
+  const auto store = DiskStore::OpenCheckpoint(layout(), Path("saved"), /*cache_bytes=*/0);
+  const int64_t before = BytesAskedFor();
+  int64_t found = 0;
+  constexpr int64_t kReads = 500;
+  for (uint64_t i = 0; i < kReads; ++i) {
+    const uint64_t hash = Mix64(i) % kRows * kApart;
+    store->MultiGet({&hash, 1}, [&](size_t, RowClass, const uint32_t*) { ++found; });
+  }
+  EXPECT_EQ(found, kReads);
+  EXPECT_LT((BytesAskedFor() - before) / kReads, 8 * 4096);
+}
 
 TEST_F(DiskStoreTest, RecordsComeBackAsTheyWereWithoutTheirSequenceNumber) {
   auto store = Make("store");

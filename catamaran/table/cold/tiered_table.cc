@@ -219,6 +219,7 @@ void TieredTable::Put(RowClass c, const uint32_t* record) {
     if (Get(key, &old_class, old.data())) BringIn(old_class, old.data());
   }
   hot_.writer().Put(c, record);
+  now_ = std::max(now_, record[row_words::kLastSeen]);
   brought_in_ = 1;
   SettleAfterStep();
 }

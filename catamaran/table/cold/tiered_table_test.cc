@@ -201,6 +201,26 @@ TEST_F(TieredTableTest, RowsThatAreUsedStayInMemory) {
   EXPECT_EQ(waiter.calls, 1) << "done before Pull returned: nothing was on disk";
 }
 
+TEST_F(TieredTableTest, OfRowsThatArePutOneByOneThoseThatWereSeenLastStayInMemory) {
+  auto table = Make(4000);
+  std::vector<uint32_t> record(static_cast<size_t>(table->layout().of(RowClass::kFull).words));
+  constexpr uint64_t kRows = 30'000;
+  for (uint64_t key = 0; key < kRows; ++key) {
+    SetRecordKey(record.data(), key);
+    record[row_words::kLastSeen] = static_cast<uint32_t>(key / 10);
+    table->Put(RowClass::kFull, record.data());
+    ASSERT_LE(table->memory_rows_bytes(), table->memory_rows_budget()) << key;
+  }
+  const auto in_memory = static_cast<uint64_t>(table->size() - table->Info().cold_rows);
+  ASSERT_GT(in_memory, 3000u);
+  const auto latest = Range(kRows - in_memory / 2, kRows);
+  std::vector<float> out(latest.size() * 4);
+  Told waiter;
+  table->Pull(latest, out, waiter.done());
+  EXPECT_EQ(waiter.calls, 1) << "done before Pull returned: nothing was on disk";
+  waiter.Wait();
+}
+
 TEST_F(TieredTableTest, APullOfRowsOnDiskIsDoneLaterAndOneOfRowsInMemoryAtOnce) {
   auto table = Make(100, /*read_threads=*/1);
   Observe(*table, 0, 0, Range(0, 2000));
