@@ -53,13 +53,13 @@ void ColdPull::Read(std::span<const Wanted> some) const {
   // Memory has been asked already; now what is gone, then the store: see removed_keys.h.
   source.removed->Filter(places);
   const size_t width = static_cast<size_t>(source.rules->config().width);
-  size_t at = 0;
   const auto found = [&](size_t i, RowClass c, const uint32_t* record) {
     if (c == RowClass::kWaiting) return;
-    while (some[at].hash != places[i]) ++at;
     const float* row = nullptr;
-    for (; at < some.size() && some[at].hash == places[i]; ++at) {
-      float* to = out.data() + some[at].position * width;
+    auto at = std::lower_bound(some.begin(), some.end(), places[i],
+                               [](const Wanted& w, uint64_t place) { return w.hash < place; });
+    for (; at != some.end() && at->hash == places[i]; ++at) {
+      float* to = out.data() + at->position * width;
       if (row == nullptr) {
         source.rules->Read(c, record, to);
         row = to;

@@ -1,7 +1,7 @@
 // table/cold/cold_pull.h
 //
 // The part of a Pull that waits for the disk: keys that had no record in memory are looked up in
-// the store by threads of a pool, some hundred at a time, so that one large Pull does not wait for
+// the store by threads of a pool, which share them, so that one large Pull does not wait for
 // one thread and several Pulls go on side by side. No lock is held while a disk is read.
 //
 // Thread safety: StartColdPull may be called by any number of threads at once.

@@ -198,8 +198,8 @@ bool DiskStore::GetFromMemory(uint64_t hash, RowClass* c, uint32_t* record) cons
 }
 
 void DiskStore::MultiGet(std::span<const uint64_t> hashes, Found found, Use use) const {
-  const bool keep = use == Use::kWillBeAskedAgain && read_rows_ != nullptr;
   constexpr size_t kAtOnce = 64;
+  std::array<size_t, kAtOnce> positions;  // of those that have to be read
   std::array<PlaceBytes, kAtOnce> places;
   std::array<rocksdb::Slice, kAtOnce> slices;
   std::array<rocksdb::PinnableSlice, kAtOnce> values;
@@ -208,12 +208,21 @@ void DiskStore::MultiGet(std::span<const uint64_t> hashes, Found found, Use use)
   std::vector<uint32_t> record(layout_.max_words());
   const rocksdb::ReadOptions options;
   rocksdb::DB& db = *rocks_->db;
-  for (size_t begin = 0; begin < hashes.size(); begin += kAtOnce) {
-    const size_t n = std::min(kAtOnce, hashes.size() - begin);
-    for (size_t i = 0; i < n; ++i) {
-      places[i] = ToPlace(hashes[begin + i]);
-      slices[i] = AsSlice(places[i]);
-      if (keep) tickets[i] = read_rows_->Take(hashes[begin + i]);
+  for (size_t next = 0; next < hashes.size();) {
+    size_t n = 0;
+    for (; n < kAtOnce && next < hashes.size(); ++next) {
+      const uint64_t hash = hashes[next];
+      RowClass c;
+      if (GetFromMemory(hash, &c, record.data())) {
+        if (use == Use::kOnce) read_rows_->Forget(hash);
+        found(next, c, record.data());
+        continue;
+      }
+      if (read_rows_ != nullptr) tickets[n] = read_rows_->Take(hash);
+      positions[n] = next;
+      places[n] = ToPlace(hash);
+      slices[n] = AsSlice(places[n]);
+      ++n;
     }
     db.MultiGet(options, db.DefaultColumnFamily(), n, slices.data(), values.data(), statuses.data(),
                 /*sorted_input=*/true);
@@ -221,8 +230,10 @@ void DiskStore::MultiGet(std::span<const uint64_t> hashes, Found found, Use use)
       if (!statuses[i].IsNotFound()) {
         Check(statuses[i], "reading rows", directory_);
         const RowClass c = ReadValue(layout_, values[i], record.data(), directory_);
-        if (keep) read_rows_->Insert(hashes[begin + i], c, record.data(), tickets[i]);
-        found(begin + i, c, record.data());
+        if (use == Use::kWillBeAskedAgain && read_rows_ != nullptr) {
+          read_rows_->Insert(hashes[positions[i]], c, record.data(), tickets[i]);
+        }
+        found(positions[i], c, record.data());
       }
       values[i].Reset();
     }

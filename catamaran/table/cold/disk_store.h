@@ -72,8 +72,9 @@ class DiskStore {
   // A store that was made takes its directory with it.
   ~DiskStore();
 
-  // Calls found(i, class, record) for each hashes[i] that has a record; the record is the
-  // visitor's during the call. Those of kWillBeAskedAgain are kept in memory for a while.
+  // Calls found(i, class, record) for each hashes[i] that has a record, in no order; the record is
+  // the visitor's during the call. Those of kWillBeAskedAgain are kept in memory for a while, those
+  // of kOnce are kept no longer.
   // REQUIRES: strictly ascending.
   enum class Use { kOnce, kWillBeAskedAgain };
   using Found = FunctionRef<void(size_t i, RowClass c, const uint32_t* record)>;

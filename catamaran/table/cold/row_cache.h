@@ -35,7 +35,7 @@ class RowCache {
   Ticket Take(uint64_t hash) const;
   void Insert(uint64_t hash, RowClass c, const uint32_t* record, Ticket ticket);
 
-  // Call it after the store has another record of the hash, or none.
+  // Call it after the store has another record of the hash, or none; or if none will ask for it.
   void Forget(uint64_t hash);
 
   // In use.

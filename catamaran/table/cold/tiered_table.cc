@@ -54,11 +54,12 @@ TieredTable::TieredTable(const TableConfig& config, const ColdRowsOptions& optio
       hot_(Checked(config, options)),
       store_(DiskStore::Make(layout(), StoreOptions(options))),
       checkpoint_(options.directory + "/checkpoint"),
+      announced_(hot_, readers_, std::max(options.read_threads / 2, 1)),
       readers_(options.read_threads + 1) {
   hot_.writer().set_elsewhere(this);
 }
 
-TieredTable::~TieredTable() = default;
+TieredTable::~TieredTable() { announced_.Stop(); }
 
 TieredTable::ScratchDirectory::~ScratchDirectory() {
   std::error_code ignored;
@@ -100,10 +101,19 @@ void TieredTable::Pull(std::span<const uint64_t> keys, std::span<float> out, Don
   }
   // In this order: what has left memory since was written to the store before.
   if (missing.empty() || !store_has_records_.load(std::memory_order_acquire)) return done();
-  const ColdPullSource source{&hot_.rules(), store_.get(), &removed_};
+  const ColdPullSource source = cold_source();
   PullFromMemoryOfStore(source, keys, out, missing);
   if (missing.empty()) return done();
   StartColdPull(source, readers_, keys, missing, out, done);
+}
+
+void TieredTable::Announce(std::span<const uint64_t> keys) {
+  if (keys.empty() || !store_has_records_.load(std::memory_order_acquire)) return;
+  try {
+    announced_.Add(cold_source(), keys);
+  } catch (...) {
+    // No memory for a hint.
+  }
 }
 
 bool TieredTable::Get(uint64_t key, RowClass* c, uint32_t* record) const {

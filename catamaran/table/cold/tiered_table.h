@@ -11,7 +11,8 @@
 // expire go from both: RemovedKeys says so until the store knows.
 //
 // Pull copies what is in memory; for keys without a record there, threads ask the store, and `done`
-// is called when they have. Other Pulls go on meanwhile.
+// is called when they have. Other Pulls go on meanwhile. Announce has the same threads do so ahead
+// (announced_keys.h); what they have read is found by the next Pull, and by the next step.
 //
 // Between two steps rows leave memory until what is left fits the budget (eviction.h), as many as
 // the step brought in, and some. Only then, and between steps, does the store change.
@@ -37,6 +38,7 @@
 #include <vector>
 
 #include "catamaran/base/thread_pool.h"
+#include "catamaran/table/cold/announced_keys.h"
 #include "catamaran/table/cold/cold_counts.h"
 #include "catamaran/table/cold/disk_store.h"
 #include "catamaran/table/cold/eviction.h"
@@ -63,6 +65,7 @@ class TieredTable final : public DurableTable, private RowsElsewhere {
   int64_t size() const override;
   TableInfo Info() const override;
   void Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const override;
+  void Announce(std::span<const uint64_t> keys) override;
   bool Get(uint64_t key, RowClass* c, uint32_t* record) const override;
 
   void Apply(const TableStep& step) override;
@@ -81,6 +84,7 @@ class TieredTable final : public DurableTable, private RowsElsewhere {
   // What rows in memory may take, of the budget (AccountedBytes); and what they take.
   int64_t memory_rows_budget() const { return rows_budget_; }
   int64_t memory_rows_bytes() const;
+  const AnnouncedKeys& announced() const { return announced_; }
 
  private:
   static DiskStoreOptions StoreOptions(const ColdRowsOptions& options);
@@ -102,6 +106,7 @@ class TieredTable final : public DurableTable, private RowsElsewhere {
   // Throws if the table is no longer what its steps say, or if the store does not take what it
   // must.
   void CheckHealth();
+  ColdPullSource cold_source() const { return {&hot_.rules(), store_.get(), &removed_}; }
   bool store_is_frozen() const { return checkpoint_.running(); }
   // Copies all records that lie in the store under the keys of a step into memory.
   void FetchRows(const TableStep& step);
@@ -136,6 +141,7 @@ class TieredTable final : public DurableTable, private RowsElsewhere {
 
   // Last, so that they end first: their work uses the rest.
   PendingCheckpoint checkpoint_;
+  AnnouncedKeys announced_;
   mutable ThreadPool readers_;
 };
 
