@@ -34,6 +34,10 @@ class Setting {
     if (text == "no" || text == "false") return false;
     Wrong("yes or no");
   }
+  bool First() const {
+    if (Text() != "first") Wrong("first");
+    return true;
+  }
   int64_t Integer() const {
     const double value = setting_.value.number;
     if (setting_.value.kind != Kind::kNumber || value != std::floor(value) ||
@@ -98,6 +102,8 @@ DataSettings ReadDataSettings(const FeatureSource& source,
       text.first_index = setting.Integer();
     } else if (each.name == "key" && line == DataLine::kSideFile) {
       out.key = setting.Texts();
+    } else if (each.name == "repeated" && line == DataLine::kSideFile) {
+      out.repeated_first = setting.First();
     } else {
       constexpr std::string_view kNames[] = {
           "format",      "separator", "quote",          "header",      "names",

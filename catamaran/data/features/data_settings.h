@@ -15,6 +15,7 @@ namespace catamaran {
 struct DataSettings {
   ReaderOptions options;
   std::vector<std::string> key;  // of a side file
+  bool repeated_first = false;   // of rows with equal keys the first counts; else they are refused
 };
 
 enum class DataLine : uint8_t { kData, kSideFile };

@@ -345,7 +345,10 @@ class Binder {
       }
     }
     node.text = CallText(expr, texts);
-    node.field = fmt::format("{}", fmt::join(fields, ","));
+    // What is made of columns is a field of its own, by its expression; what only changes the kind
+    // of a column is that column.
+    const bool same_field = expr.text == "number" || expr.text == "integer" || expr.text == "text";
+    if (!fields.empty()) node.field = same_field && fields.size() == 1 ? fields[0] : node.text;
     // Without columns, what it gives may depend on the line's name.
     const std::string key =
         fields.empty() ? node.text + " of " + syntax_.lines[line_].name : node.text;

@@ -88,8 +88,9 @@ class FeatureCall {
   const std::string& name() const { return expr_.text; }
   // The name of the line that it stands in.
   const std::string& output() const { return output_; }
-  // Equal to the columns' names that the values are made of, with commas; the output's name where
-  // they are made of none.
+  // What the values are, for salts: the name of a column, also where a conversion stands around it;
+  // the expression of what is computed of columns; several with commas. Where no value is made of
+  // columns, the output's name.
   std::string field() const;
 
   size_t values() const { return arguments_.size(); }

@@ -24,7 +24,7 @@ struct FeatureNode {
   std::vector<int> args;
   ValueType type;
   std::string text;   // the expression, in one way for all ways to write it
-  std::string field;  // the columns that it is made of
+  std::string field;  // the column, or the expression that makes it of some
   std::string place;  // "adult.features:3: output 'age'"
   bool used = false;  // others are made of it; a column that is only passed on is not converted
   bool ready = true;  // false: it, or what it is made of, is not fitted

@@ -35,7 +35,8 @@ class Features {
   // The names of the outputs, in the order of the file.
   std::vector<std::string> outputs() const;
 
-  // The columns that the file declares by `input`; none: those of the data are taken as they are.
+  // The columns of the data: those that the file declares by `input`, or else those of the data
+  // that it was fitted to. None: those of the data are taken as they are.
   std::optional<Schema> declared_inputs() const;
 
   // How the data is read: what the file says in `data` and `input`, where `options` say nothing.
@@ -52,10 +53,22 @@ class Features {
   const FeatureFunctionSet& functions() const { return *functions_; }
   const std::map<std::string, std::shared_ptr<const SideFile>>& files() const { return files_; }
 
+  // Whether something in it is learned from data, or read from files beside the data: then
+  // `features fit` makes one file of all.
+  bool needs_fit() const;
+
+  // The same with other fits, and the columns of the data that they come from.
+  Features WithFitted(FittedValues fitted, const Schema& columns) const;
+
+ private:
+  friend Features MakeFeatures(const FileSystem&, std::string_view, const std::string&,
+                               const struct FeatureOptions&, struct FittedParts);
+
   std::shared_ptr<const FeatureSyntax> syntax_;
   std::shared_ptr<const FeatureFunctionSet> functions_;
   std::shared_ptr<const FittedValues> fitted_ = std::make_shared<FittedValues>();
   std::map<std::string, std::shared_ptr<const SideFile>> files_;
+  std::optional<Schema> fitted_columns_;
 };
 
 struct FeatureOptions {
@@ -63,13 +76,24 @@ struct FeatureOptions {
   std::vector<std::string> folders;
   // Shared libraries with more functions, beside those that the file names.
   std::vector<std::string> libraries;
+  // What was fitted before is not looked for.
+  bool unfitted = false;
 };
 
-// From text; `path` is for messages and for what the file names.
-Features MakeFeatures(const FileSystem& fs, std::string_view text, const std::string& path,
-                      const FeatureOptions& options = {});
+// What a fitted file holds beside the text.
+struct FittedParts {
+  std::shared_ptr<const FittedValues> values;
+  std::map<std::string, std::shared_ptr<const SideFile>> files;
+  std::optional<Schema> columns;
+};
 
-// From a file.
+// From text; `path` is for messages and for what the file names. With `fitted`, files beside the
+// data are not read.
+Features MakeFeatures(const FileSystem& fs, std::string_view text, const std::string& path,
+                      const FeatureOptions& options = {}, FittedParts fitted = {});
+
+// From a file: a features file, or what `features fit` has made of one. For a features file that
+// needs it, FittedPath(path) is used where it is there; an Error if it was made of another text.
 Features LoadFeatures(const FileSystem& fs, const std::string& path,
                       const FeatureOptions& options = {});
 

@@ -9,6 +9,7 @@
 namespace catamaran {
 namespace {
 
+constexpr uint64_t kMaxCombinations = 1 << 20;  // of one row
 constexpr int64_t kMaxBuckets = int64_t{1} << 53;
 
 // What a hash becomes: all of its bits, or its rest by the number of buckets.
@@ -108,6 +109,14 @@ FeatureKernel BindCross(FeatureCall& call) {
               }
             };
             for (int64_t row = 0; row < args.rows; ++row) {
+              uint64_t count = 1;
+              for (size_t i = 0; i < types.size(); ++i) {
+                count *= parts[i].begin(row + 1) - parts[i].begin(row);
+                if (count > kMaxCombinations) {
+                  args.FailRow(row, fmt::format("the lists have more than {} combinations",
+                                                kMaxCombinations));
+                }
+              }
               combine(combine, 0, row, seed);
               if (lists) out.EndList();
             }
@@ -119,7 +128,7 @@ FeatureKernel BindCross(FeatureCall& call) {
 void AddHashFunctions(FeatureFunctionSet& functions) {
   functions.Add({.name = "hash",
                  .usage = "hash(x, salt=field, buckets=…, missing=id or none)",
-                 .about = "a 64-bit id of each value's text, salted with the name of its column; "
+                 .about = "a 64-bit id of each value's text, salted with its column or expression; "
                           "a missing value has an id too, or none",
                  .bind = BindHash});
   functions.Add({.name = "cross",

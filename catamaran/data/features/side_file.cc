@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
@@ -30,26 +31,48 @@ void AppendKey(const Column& column, const ColumnBlock& block, int64_t row, std:
   key += SideFile::kKeyEnd;
 }
 
+std::vector<int> KeyColumns(const Schema& schema, const std::vector<std::string>& keys,
+                            const std::string& what) {
+  if (keys.empty()) Fail("{}: wanted the key columns, as in key=id or key=[a, b]", what);
+  std::vector<int> columns;
+  for (const std::string& key : keys) {
+    columns.push_back(schema.Index(key, what));
+    const Column& column = schema[columns.back()];
+    if (column.kind != ColumnKind::kString &&
+        (column.kind != ColumnKind::kDense || column.shape.rank() > 0)) {
+      Fail("{}: the key column '{}' is {}, wanted a single value", what, key, column.KindText());
+    }
+  }
+  return columns;
+}
+
+void KeyOf(const RowBlock& rows, const std::vector<int>& columns, int64_t row, std::string& key) {
+  key.clear();
+  for (const int column : columns) AppendKey(rows.schema()[column], rows[column], row, key);
+}
+
+// Of rows with equal keys the first.
+RowBlock WithoutRepeated(RowBlock rows, const std::vector<int>& columns) {
+  RowBlock kept(rows.schema());
+  std::unordered_set<std::string> seen;
+  std::string key;
+  for (int64_t r = 0; r < rows.rows(); ++r) {
+    KeyOf(rows, columns, r, key);
+    if (seen.insert(key).second) kept.AppendRows(rows, r, r + 1);
+  }
+  return kept;
+}
+
 }  // namespace
 
 SideFile::SideFile(std::string what, RowBlock rows, const std::vector<std::string>& keys)
     : what_(std::move(what)), rows_(std::move(rows)), keys_(keys) {
-  if (keys.empty()) Fail("{}: wanted the key columns, as in key=id or key=[a, b]", what_);
-  std::vector<int> columns;
-  for (const std::string& key : keys) {
-    columns.push_back(schema().Index(key, what_));
-    const Column& column = schema()[columns.back()];
-    if (column.kind != ColumnKind::kString &&
-        (column.kind != ColumnKind::kDense || column.shape.rank() > 0)) {
-      Fail("{}: the key column '{}' is {}, wanted a single value", what_, key, column.KindText());
-    }
-  }
+  const std::vector<int> columns = KeyColumns(schema(), keys, what_);
   hash_ = HashString(schema().ToString());
   std::string key;
   by_key_.reserve(static_cast<size_t>(rows_.rows()));
   for (int64_t r = 0; r < rows_.rows(); ++r) {
-    key.clear();
-    for (const int column : columns) AppendKey(schema()[column], rows_[column], r, key);
+    KeyOf(rows_, columns, r, key);
     if (!by_key_.try_emplace(key, r).second) {
       std::string shown = key.substr(0, key.size() - 1);
       std::ranges::replace(shown, kKeyEnd, ',');
@@ -110,7 +133,9 @@ FeatureKernel SideFile::ColumnKernel(int column) const {
 }
 
 SideFile ReadSideFile(const FileSystem& fs, const FeatureSource& source,
-                      const FeatureSideFile& declared, const std::vector<std::string>& folders) {
+                      const FeatureSideFile& declared,
+                      const std::vector<std::pair<std::string, std::string>>& columns,
+                      const std::vector<std::string>& folders) {
   std::string path;
   for (const std::string& folder : folders) {
     const std::string there =
@@ -129,11 +154,31 @@ SideFile ReadSideFile(const FileSystem& fs, const FeatureSource& source,
       settings.options.format = "csv";  // what such files are, whatever their name
     }
   }
-  const auto reader = OpenReader(fs, path, settings.options);
+  // Only what is used, in the order of the file. Names that it does not have are for the binder,
+  // which knows where they stand.
+  auto reader = OpenReader(fs, path, settings.options);
+  const Schema& there = reader->schema();
+  std::vector<char> wanted(static_cast<size_t>(there.size()));
+  bool all_there = true;  // else the binder proposes names from the whole file
+  const auto want = [&](int first, int last) {
+    all_there = all_there && first >= 0 && last >= 0;
+    for (int c = first; first >= 0 && c <= last; ++c) wanted[static_cast<size_t>(c)] = 1;
+  };
+  for (const std::string& key : settings.key) want(there.Find(key), there.Find(key));
+  for (const auto& [first, last] : columns) want(there.Find(first), there.Find(last));
+  for (int c = 0; c < there.size(); ++c) {
+    if (all_there && wanted[static_cast<size_t>(c)] != 0)
+      settings.options.columns.push_back(there[c].name);
+  }
+  if (!settings.options.columns.empty()) reader = OpenReader(fs, path, settings.options);
   RowBlock all(reader->schema());
   RowBlock block;
   while (reader->Read(4096, block)) all.AppendRows(block, 0, block.rows());
   try {
+    if (settings.repeated_first) {
+      const std::vector<int> keys = KeyColumns(all.schema(), settings.key, path);
+      all = WithoutRepeated(std::move(all), keys);
+    }
     return SideFile(path, std::move(all), settings.key);
   } catch (const Error& error) {
     FailAt(source, declared.place, error.what());

@@ -48,8 +48,11 @@ class SideFile {
   uint64_t hash_ = 0;
 };
 
-// Reads what a `file` line names; the path is looked for in each of `folders` in turn.
+// Reads what a `file` line names: the key columns and those from the first to the last of each pair
+// of `columns`. The path is looked for in each of `folders` in turn.
 SideFile ReadSideFile(const FileSystem& fs, const FeatureSource& source,
-                      const FeatureSideFile& declared, const std::vector<std::string>& folders);
+                      const FeatureSideFile& declared,
+                      const std::vector<std::pair<std::string, std::string>>& columns,
+                      const std::vector<std::string>& folders);
 
 }  // namespace catamaran

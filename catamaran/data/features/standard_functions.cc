@@ -9,6 +9,9 @@ FeatureFunctionSet StandardFeatureFunctions() {
   AddHashFunctions(functions);
   AddListFunctions(functions);
   AddBucketFunctions(functions);
+  AddFitFunctions(functions);
+  AddTextFunctions(functions);
+  AddTimeFunctions(functions);
   return functions;
 }
 

@@ -12,7 +12,10 @@ void AddArithmetic(FeatureFunctionSet& functions);       // + - * / == < in and 
 void AddConversions(FeatureFunctionSet& functions);      // number integer text missing fill
 void AddHashFunctions(FeatureFunctionSet& functions);    // hash cross
 void AddListFunctions(FeatureFunctionSet& functions);    // stack concat ids nonzero first …
-void AddBucketFunctions(FeatureFunctionSet& functions);  // bucket one_hot, and those with fits
+void AddBucketFunctions(FeatureFunctionSet& functions);  // bucket one_hot
+void AddFitFunctions(FeatureFunctionSet& functions);     // normalize scale quantiles vocabulary
+void AddTextFunctions(FeatureFunctionSet& functions);    // lower split tokens characters
+void AddTimeFunctions(FeatureFunctionSet& functions);    // time hour weekday …
 
 // A new set of all of them.
 FeatureFunctionSet StandardFeatureFunctions();

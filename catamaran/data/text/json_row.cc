@@ -74,14 +74,20 @@ const JsonRow::Name* JsonRow::Find(const Name& outer, std::string_view part) con
 }
 
 std::string JsonRow::Append(std::string_view text, RowBlock& block) {
-  if (!document_.Parse(text)) {
-    return fmt::format("is no JSON: byte {}: {}", document_.error_offset() + 1, document_.error());
+  if (!own_.Parse(text)) {
+    return fmt::format("is no JSON: byte {}: {}", own_.error_offset() + 1, own_.error());
   }
-  if (document_.nodes()[0].kind != JsonKind::kObject) {
-    return fmt::format("found {}, wanted an object", Found(document_.nodes()[0]));
+  return Append(own_, 0, block);
+}
+
+std::string JsonRow::Append(const JsonDocument& document, size_t object, RowBlock& block) {
+  document_ = &document;
+  const JsonNode& found = document.nodes()[object];
+  if (found.kind != JsonKind::kObject) {
+    return fmt::format("found {}, wanted an object", Found(found));
   }
   std::ranges::fill(seen_, char{0});
-  if (!AppendObject(0, names_[0], block)) return problem_;
+  if (!AppendObject(object, names_[0], block)) return problem_;
   for (int c = 0; c < schema_.size(); ++c) {
     if (seen_[static_cast<size_t>(c)] == 0 && !AppendMissing(schema_[c], block[c])) return problem_;
   }
@@ -89,7 +95,7 @@ std::string JsonRow::Append(std::string_view text, RowBlock& block) {
 }
 
 bool JsonRow::AppendObject(size_t object, const Name& outer, RowBlock& block) {
-  const auto& nodes = document_.nodes();
+  const auto& nodes = document_->nodes();
   for (size_t i = object + 1; i < nodes[object].end;) {
     const std::string_view key = nodes[i].text;
     const size_t value = i + 1;
@@ -112,7 +118,7 @@ bool JsonRow::AppendObject(size_t object, const Name& outer, RowBlock& block) {
 }
 
 bool JsonRow::AppendValue(size_t value, int column, ColumnBlock& block) {
-  const JsonNode& node = document_.nodes()[value];
+  const JsonNode& node = document_->nodes()[value];
   const Column& of = schema_[column];
   if (node.kind == JsonKind::kNull) return AppendMissing(of, block);
   switch (of.kind) {
@@ -132,7 +138,7 @@ bool JsonRow::AppendValue(size_t value, int column, ColumnBlock& block) {
 }
 
 bool JsonRow::AppendDense(size_t value, const Column& column, int axis, ColumnBlock& block) {
-  const auto& nodes = document_.nodes();
+  const auto& nodes = document_->nodes();
   const JsonNode& array = nodes[value];
   if (array.kind != JsonKind::kArray) return Bad(column, value, "an array of numbers");
   const bool flat = axis == 0 && column.shape.rank() > 1 && array.count > 0 &&
@@ -153,7 +159,7 @@ bool JsonRow::AppendDense(size_t value, const Column& column, int axis, ColumnBl
 }
 
 bool JsonRow::AppendNumber(size_t value, const Column& column, ColumnBlock& block) {
-  const JsonNode& node = document_.nodes()[value];
+  const JsonNode& node = document_->nodes()[value];
   const std::string_view text = NumberText(node);
   if (column.dtype == DType::kF32) {
     float number = std::numeric_limits<float>::quiet_NaN();
@@ -174,12 +180,12 @@ bool JsonRow::AppendNumber(size_t value, const Column& column, ColumnBlock& bloc
 }
 
 bool JsonRow::Id(size_t value, int64_t* id) const {
-  const JsonNode& node = document_.nodes()[value];
+  const JsonNode& node = document_->nodes()[value];
   return node.kind == JsonKind::kNumber && ParseI64(node.text, id);
 }
 
 bool JsonRow::AppendIds(size_t value, const Column& column, ColumnBlock& block) {
-  const auto& nodes = document_.nodes();
+  const auto& nodes = document_->nodes();
   const bool array = nodes[value].kind == JsonKind::kArray;
   const size_t end = array ? nodes[value].end : value + 1;
   for (size_t i = array ? value + 1 : value; i < end; i = nodes[i].end) {
@@ -192,7 +198,7 @@ bool JsonRow::AppendIds(size_t value, const Column& column, ColumnBlock& block) 
 }
 
 bool JsonRow::AppendWeightedIds(size_t value, const Column& column, ColumnBlock& block) {
-  const auto& nodes = document_.nodes();
+  const auto& nodes = document_->nodes();
   const JsonNode& list = nodes[value];
   const bool object = list.kind == JsonKind::kObject;
   if (!object && list.kind != JsonKind::kArray) {
@@ -245,7 +251,7 @@ bool JsonRow::AppendMissing(const Column& column, ColumnBlock& block) {
 
 bool JsonRow::Bad(const Column& column, size_t value, std::string_view wanted) {
   problem_ = fmt::format("column '{}': found {}, wanted {}", column.name,
-                         Found(document_.nodes()[value]), wanted);
+                         Found(document_->nodes()[value]), wanted);
   return false;
 }
 

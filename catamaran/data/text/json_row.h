@@ -37,6 +37,8 @@ class JsonRow {
   // Appends one row to every column of `block`, which is one of the schema, and returns "". Else
   // says what is wrong; then parts of the row may have been appended: drop it.
   std::string Append(std::string_view text, RowBlock& block);
+  // The same for the value at that node of a document that was parsed.
+  std::string Append(const JsonDocument& document, size_t object, RowBlock& block);
 
  private:
   // A name's part between dots, with those that follow it.
@@ -59,9 +61,10 @@ class JsonRow {
 
   const Schema schema_;
   const std::optional<int64_t> missing_integer_;
-  std::vector<Name> names_;  // names_[0] is the row itself
-  std::vector<char> seen_;   // of columns, in the row at hand
-  JsonDocument document_;
+  std::vector<Name> names_;                 // names_[0] is the row itself
+  std::vector<char> seen_;                  // of columns, in the row at hand
+  JsonDocument own_;                        // of a row that came as text
+  const JsonDocument* document_ = nullptr;  // of the row at hand
   std::string problem_;
 };
 
