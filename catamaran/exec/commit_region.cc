@@ -57,12 +57,14 @@ void Frame::Write(const PlanNode& node) {
 
 void Frame::ApplyEffects() {
   for (const int state : plan_.changed_states) writes_[static_cast<size_t>(state)] = 0;
+  uint64_t begin = measuring_ != nullptr ? Ticks() : 0;
   for (const PlanEffect& effect : plan_.effects) {
     const auto index = static_cast<size_t>(effect.node);
     const PlanNode& node = plan_.nodes[index];
     if (effect.kind == PlanEffect::Kind::kGuard) continue;
     if (effect.kind == PlanEffect::Kind::kWrite) {
       Write(node);
+      if (measuring_ != nullptr) begin = measuring_->Done(index, begin);
       continue;
     }
     NamingOp(*node.op, *plan_.sources, [&] {
@@ -71,6 +73,7 @@ void Frame::ApplyEffects() {
       const KernelStatus status = kernel.run(contexts_[index]);
       CATAMARAN_CHECK(status == KernelStatus::kDone, "an effect cannot complete later");
     });
+    if (measuring_ != nullptr) begin = measuring_->Done(index, begin);
   }
 }
 
@@ -89,12 +92,20 @@ void Frame::Commit() {
     throw;
   }
   // One Apply a table; a table's part of a step is numbered by the step that it completes.
+  uint64_t begin = measuring_ != nullptr ? Ticks() : 0;
   for (const int state : plan_.changed_states) {
-    StepRecorder* recorder = recorders_[static_cast<size_t>(state)].get();
-    if (recorder != nullptr) recorder->Commit(step_ + 1, options_.event_time, pool_);
-    state_->MarkChanged(static_cast<size_t>(state));
+    const auto index = static_cast<size_t>(state);
+    StepRecorder* recorder = recorders_[index].get();
+    if (recorder != nullptr) {
+      recorder->Commit(step_ + 1, options_.event_time, pool_);
+      if (measuring_ != nullptr) begin = measuring_->Done(plan_.nodes.size() + index, begin);
+    }
+    state_->MarkChanged(index);
   }
   state_->FinishStep(options_.event_time);
+  if (measuring_ != nullptr) {
+    measuring_->Done(plan_.nodes.size() + plan_.state_names.size(), begin);
+  }
   status_.committed = true;
   status_.step = state_->step();
 }

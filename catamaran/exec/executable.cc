@@ -10,6 +10,7 @@
 #include "catamaran/base/small_vector.h"
 #include "catamaran/base/suggest.h"
 #include "catamaran/exec/frame.h"
+#include "catamaran/exec/profile.h"
 #include "catamaran/exec/shape_instance.h"
 #include "catamaran/ir/flatten.h"
 
@@ -263,8 +264,10 @@ struct Executable::Waiter {
 RunStatus Executable::RunFrame(Frame* frame, State& state, const RunOptions& options) const {
   Waiter waiter;
   if (options_.schedule == Schedule::kReadyOps && options_.threads > 1) waiter.pool = &pool_;
+  const uint64_t begin = options.profile != nullptr ? Ticks() : 0;
   frame->Start(state, options, pool_, {&Waiter::OnDone, &waiter});
   waiter.Wait();
+  if (options.profile != nullptr) options.profile->TraceRun(*plan_, begin);
   if (waiter.error) std::rethrow_exception(std::move(waiter.error));
   return waiter.status;
 }

@@ -34,6 +34,7 @@
 namespace catamaran {
 
 class Frame;
+class Profile;
 class ShapeInstance;
 
 // One argument, borrowed until the run completes. A ragged one also has offsets: one more than
@@ -79,6 +80,7 @@ struct RunOptions {
   int64_t event_time = 0;               // nanoseconds since 1970; the only clock that tables see
   int64_t deadline = 0;                 // by the State's clock; 0: none
   const CancelToken* cancel = nullptr;  // outlives the run
+  Profile* profile = nullptr;           // where its time is counted; null: nowhere
 };
 
 struct RunStatus {

@@ -23,6 +23,7 @@
 #include "catamaran/exec/executable.h"
 #include "catamaran/exec/object_values.h"
 #include "catamaran/exec/plan.h"
+#include "catamaran/exec/profile.h"
 #include "catamaran/exec/shape_instance.h"
 #include "catamaran/exec/state.h"
 #include "catamaran/ir/kernel.h"
@@ -67,7 +68,9 @@ struct Strand {
   std::vector<Activation> stack;
   int depth = 0;
   std::atomic<int> waiting = kRunning;
-  const Op* pending = nullptr;          // the op that completes later
+  const Op* pending = nullptr;  // the op that completes later
+  int pending_node = -1;        // its node, and since when, while it is measured
+  uint64_t pending_since = 0;
   std::exception_ptr completion_error;  // what it failed with
   std::exception_ptr error;             // why the strand ended early
 };
@@ -107,6 +110,8 @@ class Frame final : public RunServices {
   const CancelToken* cancel() const { return options_.cancel; }
   int64_t deadline() const { return options_.deadline; }
   const Clock& clock() const { return state_->clock(); }
+  // Where the ops of this run are counted, or null.
+  FrameProfile* measuring() const { return measuring_; }
   // Called when a strand has come to its end, or failed.
   void StrandFinished(Strand& strand);
   // Carried values of the loop `node`: into its arguments, on to the next iteration, out of it.
@@ -161,6 +166,10 @@ class Frame final : public RunServices {
   void ApplyEffects();
   void Write(const PlanNode& node);
   void End(std::exception_ptr error);
+  // With a profile (frame_profile.cc): before and after a run.
+  void BeginProfile();
+  void EndProfile();
+  OpCost CostOfNode(size_t node);
 
   ShapeInstance& instance_;
   const Plan& plan_;
@@ -200,6 +209,8 @@ class Frame final : public RunServices {
   bool has_turn_ = false;
   int64_t step_ = 0;
   RunOptions options_;
+  FrameProfile* measuring_ = nullptr;
+  std::unique_ptr<FrameProfile> profile_;  // made by the first run with a profile
   ThreadPool* pool_ = nullptr;
   RunDone done_;
   RunStatus status_;

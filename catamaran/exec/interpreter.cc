@@ -107,9 +107,17 @@ void LeaveBlock(Strand& strand) {
   Fail("{}: the run was cancelled", frame.plan().function_name);
 }
 
-}  // namespace
+// The op that was to complete later has; returns now.
+uint64_t EndWait(const Strand& strand, FrameProfile& profile) {
+  const uint64_t now = Ticks();
+  profile.counts[static_cast<size_t>(strand.pending_node)].waiting += now - strand.pending_since;
+  return now;
+}
 
-bool Advance(Strand& strand) {
+// With kMeasured the time since the end of one op goes to the next one, and that between the last
+// op of a block and the first of the next to the control op between them.
+template <bool kMeasured>
+bool AdvanceStrand(Strand& strand, [[maybe_unused]] FrameProfile* profile) {
   Frame& frame = *strand.frame;
   // A flag that is always there keeps the question out of the loop.
   static const CancelToken kNever;
@@ -117,6 +125,7 @@ bool Advance(Strand& strand) {
   const bool watched = frame.deadline() != 0;
   int until_look = 0;
   const Step* step = nullptr;
+  [[maybe_unused]] uint64_t begin = kMeasured ? Ticks() : 0;
   try {
     while (strand.depth > 0) {
       Activation& activation = strand.stack[static_cast<size_t>(strand.depth - 1)];
@@ -131,6 +140,9 @@ bool Advance(Strand& strand) {
           if (frame.clock().Now() >= frame.deadline()) Fail("the deadline of the run has passed");
         }
         status = step->run(*step->context);
+        if constexpr (kMeasured) {
+          begin = profile->Done(static_cast<size_t>(step->context->node), begin);
+        }
         if (status != KernelStatus::kDone) [[unlikely]]
           break;
       }
@@ -142,7 +154,13 @@ bool Advance(Strand& strand) {
           until_look = kStepsPerLook;
           if (frame.clock().Now() >= frame.deadline()) Fail("the deadline of the run has passed");
         }
+        [[maybe_unused]] const int control = activation.node;
         LeaveBlock(strand);
+        if constexpr (kMeasured) {
+          const uint64_t now = Ticks();
+          if (control >= 0) profile->counts[static_cast<size_t>(control)].ticks += now - begin;
+          begin = now;
+        }
         continue;
       }
       activation.next = step + 1;
@@ -151,11 +169,16 @@ bool Advance(Strand& strand) {
         continue;
       }
       strand.pending = step->context->op;
+      if constexpr (kMeasured) {
+        strand.pending_node = step->context->node;
+        strand.pending_since = begin;
+      }
       if (strand.waiting.exchange(Strand::kSuspended, std::memory_order_acq_rel) !=
           Strand::kCompleted) {
         return false;
       }
       strand.waiting.store(Strand::kRunning, std::memory_order_relaxed);
+      if constexpr (kMeasured) begin = EndWait(strand, *profile);
       if (strand.completion_error) {
         std::rethrow_exception(std::exchange(strand.completion_error, nullptr));
       }
@@ -169,6 +192,14 @@ bool Advance(Strand& strand) {
   return true;
 }
 
+}  // namespace
+
+bool Advance(Strand& strand) {
+  FrameProfile* const profile = strand.frame->measuring();
+  return profile != nullptr ? AdvanceStrand<true>(strand, profile)
+                            : AdvanceStrand<false>(strand, nullptr);
+}
+
 void OnComplete(KernelContext& context, std::exception_ptr error) {
   Strand& strand = *static_cast<ExecContext&>(context).strand;
   strand.completion_error = std::move(error);
@@ -177,6 +208,7 @@ void OnComplete(KernelContext& context, std::exception_ptr error) {
     return;  // the kernel has not returned yet; the interpreter will see it
   }
   strand.waiting.store(Strand::kRunning, std::memory_order_relaxed);
+  if (FrameProfile* profile = strand.frame->measuring()) EndWait(strand, *profile);
   if (strand.completion_error) {
     strand.error = WithOp(*strand.pending, *strand.frame->plan().sources,
                           std::exchange(strand.completion_error, nullptr));

@@ -18,10 +18,14 @@ void Frame::Start(State& state, const RunOptions& options, ThreadPool& pool, Run
   status_ = {};
   error_ = nullptr;
   error_top_ = -1;
+  if (options.profile != nullptr) [[unlikely]]
+    BeginProfile();
   try {
     if (plan_.needs_turn) {
       state.TakeTurn(options.deadline);
       has_turn_ = true;
+      if (options.profile != nullptr) [[unlikely]]
+        profile_->turn = Ticks() - profile_->begin;
       step_ = state.step();
     } else {
       version_ = state.Pin(options.deadline);
@@ -140,6 +144,8 @@ void Frame::CopyOutputs() {
 // Gives everything back, the frame last, and tells the caller.
 void Frame::End(std::exception_ptr error) {
   in_region_ = false;
+  if (options_.profile != nullptr) [[unlikely]]
+    EndProfile();
   version_.Release();
   if (std::exchange(has_turn_, false)) state_->GiveTurn();
   const RunDone done = done_;

@@ -8,6 +8,7 @@
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/flattener.h"
 #include "catamaran/ir/infer.h"
+#include "catamaran/ir/source_frames.h"
 
 namespace catamaran {
 namespace {
@@ -223,7 +224,7 @@ bool Flattener::ExpandInstance(const AttrCall& call, const std::string& path, Lo
     return false;
   }
   Location inside = at;
-  inside.frame = sources().AddFrame(fmt::format("in {} = {}(…)", path, call.name), at);
+  inside.frame = sources().AddFrame(InstanceFrame(path, call.name), at);
   if (cpp) {
     RunCppBuilder(*cpp, path, inside, std::move(arguments), scope.depth);
   } else {

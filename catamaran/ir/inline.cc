@@ -8,6 +8,7 @@
 #include "catamaran/ir/call_binding.h"
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/infer.h"
+#include "catamaran/ir/source_frames.h"
 
 namespace catamaran {
 namespace {
@@ -70,7 +71,7 @@ class Inliner {
     SourceTable& sources = program_.sources();
     uint32_t result;
     if (frame == 0) {
-      result = sources.AddFrame("called as " + call.callee, call.at);
+      result = sources.AddFrame(CallFrame(call.callee), call.at);
     } else {
       SourceFrame f = sources.frame(frame);
       f.at.frame = FrameBehind(f.at.frame, call, cache);

@@ -74,7 +74,9 @@ class Differentiator {
                            const std::unordered_set<const Op*>& skip);
   // Active values from outside that the blocks of `op` use, in order of first use.
   std::vector<Value*> ActiveCaptures(Op& op) const;
-  Location Behind(Location at) const;
+  // The same place, with `frame` at the end of the way to it.
+  Location Behind(Location at);
+  uint32_t FrameBehind(uint32_t frame);
   [[noreturn]] void FailAt(const Op& op, std::string message) const;
 
   struct KeptLoop {
@@ -89,6 +91,7 @@ class Differentiator {
   std::set<std::string> wrt_states_;
   std::vector<Value*> wrt_args_;
   uint32_t frame_;
+  std::unordered_map<uint32_t, uint32_t> behind_;  // frames, with frame_ at their end
   std::unordered_set<const Value*> active_;
   std::unordered_map<const Value*, Var> adjoints_;
   std::map<std::string, Var> table_grads_;

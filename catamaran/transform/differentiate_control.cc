@@ -86,6 +86,12 @@ void Differentiator::RecomputeAndReverse(Block& block, ValueMap& map,
   for (Op* op = block.first(); op != end; op = op->next()) {
     if (!skip.contains(op)) target.Insert(CloneOp(*op, map));
   }
+  for (Op* op = last ? last->next() : target.first(); op; op = op->next()) {
+    op->at = Behind(op->at);
+    for (const auto& inner : op->blocks) {
+      ForEachOp(*inner, [&](Op& nested) { nested.at = Behind(nested.at); });
+    }
+  }
   std::vector<Op*> ops;
   std::unordered_map<const Value*, Value*> replaced;  // results of loops, by what they were
   for (Op* op = last ? last->next() : target.first(); op;) {

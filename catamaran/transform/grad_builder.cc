@@ -8,6 +8,7 @@
 
 #include "catamaran/base/suggest.h"
 #include "catamaran/ir/flatten.h"
+#include "catamaran/ir/source_frames.h"
 #include "catamaran/transform/builders.h"
 #include "catamaran/transform/differentiate.h"
 
@@ -116,7 +117,7 @@ void BuildGrad(BuildContext& c) {
   for (const StateDecl* s : wanted.states) paths.insert(s->name);
   Op* end = g.body().terminator();
   Differentiator d(program, g, paths, wanted.args,
-                   program.sources().AddFrame("in the gradient of " + f.name, c.at()));
+                   program.sources().AddFrame(GradientFrame(f.name), c.at()));
   d.Run();
 
   std::vector<Value*> results;
