@@ -2,9 +2,11 @@
 
 #include "cli/cost.h"
 
+#include <charconv>
 #include <set>
 
 #include "catamaran/base/cpu.h"
+#include "catamaran/exec/op_cost.h"
 #include "cli/session.h"
 
 namespace catamaran::cli {
@@ -48,40 +50,15 @@ Slot SlotOf(const Value* value, const DimBinding& dims) {
   return slot;
 }
 
-double Bytes(const Value* value, const Slot& slot) {
-  if (value == nullptr || !value->type.is_tensor()) return 0;
-  return static_cast<double>(slot.size()) * static_cast<double>(SizeOf(slot.tensor.dtype));
-}
-
-OpCost CostOfOp(const Op& op, const DimBinding& dims) {
-  if (op.def().traits.structural || op.def().traits.alias_first) return {};
+OpCost CostOf(const Op& op, const DimBinding& dims) {
   std::vector<Slot> slots;
-  const size_t num_ins = static_cast<size_t>(op.num_operands());
   for (int i = 0; i < op.num_operands(); ++i) slots.push_back(SlotOf(op.operand(i), dims));
   for (int i = 0; i < op.num_results(); ++i) slots.push_back(SlotOf(op.result(i), dims));
-  if (op.def().cost == nullptr) {
-    OpCost cost;
-    for (size_t i = 0; i < slots.size(); ++i) {
-      const bool in = i < num_ins;
-      const Value* value =
-          in ? op.operand(static_cast<int>(i)) : op.result(static_cast<int>(i - num_ins));
-      cost.bytes += Bytes(value, slots[i]);
-      if (!in && value->type.is_tensor()) cost.operations += static_cast<double>(slots[i].size());
-    }
-    return cost;
-  }
   std::vector<Slot*> pointers;
   for (Slot& slot : slots) pointers.push_back(&slot);
   const std::span<Slot* const> all(pointers);
-  KernelQuery query;
-  query.op = &op;
-  query.in = all.first(num_ins);
-  query.out = all.subspan(num_ins);
-  query.isa = DetectIsa();
-  Words words;
-  if (op.def().sizes) op.def().sizes(query, words);
-  query.sizes = &words;
-  return op.def().cost(query);
+  const auto ins = static_cast<size_t>(op.num_operands());
+  return CostOfOp(op, all.first(ins), all.subspan(ins), DetectIsa());
 }
 
 // The value of a loop bound that the program states.
@@ -94,7 +71,7 @@ std::optional<int64_t> BoundOf(const Value* value, const DimBinding& dims) {
 
 void Walk(const Block& block, double runs, const DimBinding& dims, CostTable& table) {
   for (const Op* op = block.first(); op != nullptr; op = op->next()) {
-    const OpCost cost = CostOfOp(*op, dims);
+    const OpCost cost = CostOf(*op, dims);
     table.ops[op] = cost;
     table.runs[op] = runs;
     table.total.operations += runs * cost.operations;
@@ -115,6 +92,20 @@ void Walk(const Block& block, double runs, const DimBinding& dims, CostTable& ta
 }
 
 }  // namespace
+
+DimBinding ParseDims(const std::vector<std::string>& texts) {
+  DimBinding dims;
+  for (const std::string& text : texts) {
+    const auto [name, size] = SplitAssignment(text, "--dim");
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), value);
+    if (error != std::errc() || end != size.data() + size.size() || value < 0) {
+      throw CommandError(kUsage, fmt::format("--dim {}: {} is not a size", text, size));
+    }
+    dims[name] = value;
+  }
+  return dims;
+}
 
 CostTable CostOf(const Function& function, const DimBinding& dims) {
   CheckBound(function, dims);

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "catamaran/ir/op_set.h"
 #include "catamaran/ir/program.h"
@@ -16,6 +17,9 @@
 namespace catamaran::cli {
 
 using DimBinding = std::map<std::string, int64_t>;
+
+// NAME=SIZE of `--dim`, each; throws a usage error.
+DimBinding ParseDims(const std::vector<std::string>& texts);
 
 struct CostTable {
   std::unordered_map<const Op*, OpCost> ops;  // of one run of the op

@@ -22,6 +22,7 @@ Examples:
   catamaran check examples/ctr.ctm                 find all mistakes in a program
   catamaran show examples/ctr.ctm --fn train --expand
   catamaran run examples/mlp.ctm train --feed x=x.npy --feed label=y.npy --state model
+  catamaran profile examples/mlp.ctm train --dim B=32   where its time goes
   catamaran table info model                       what lies in the tables of a saved state
   catamaran data convert clicks.csv clicks.rec     rows of any format to records
   catamaran ops matmul                             what an op does
@@ -87,6 +88,7 @@ int Main(int argc, char** argv) {
   AddCheck(app, session);
   AddShow(app, session);
   AddRun(app, session);
+  AddProfile(app, session);
   AddOps(app, session);
   AddBuilders(app, session);
   AddDemo(app, session);

@@ -51,12 +51,13 @@ std::vector<FileArgument> ParseFileArguments(const std::vector<std::string>& tex
   return arguments;
 }
 
-std::vector<FedValue> ReadFeeds(const FileSystem& fs, const Executable& executable,
-                                const std::vector<FileArgument>& feeds) {
+std::vector<FedValue> ReadGivenFeeds(const FileSystem& fs, const Executable& executable,
+                                     const std::vector<FileArgument>& feeds,
+                                     std::vector<bool>& given) {
   std::vector<std::string> inputs;
   for (size_t i = 0; i < executable.num_inputs(); ++i) inputs.push_back(executable.input_name(i));
   std::vector<FedValue> values(inputs.size());
-  std::vector<bool> given(inputs.size());
+  given.assign(inputs.size(), false);
   for (const FileArgument& feed : feeds) {
     const auto found = std::find(inputs.begin(), inputs.end(), feed.name);
     if (found == inputs.end()) {
@@ -76,11 +77,24 @@ std::vector<FedValue> ReadFeeds(const FileSystem& fs, const Executable& executab
            values[i].offsets.shape().ToString());
     }
   }
+  return values;
+}
+
+FeedValue FeedOf(const FedValue& value) {
+  return value.offsets.dtype() == DType::kI64 ? FeedValue(value.values, value.offsets)
+                                              : FeedValue(value.values);
+}
+
+std::vector<FedValue> ReadFeeds(const FileSystem& fs, const Executable& executable,
+                                const std::vector<FileArgument>& feeds) {
+  std::vector<bool> given;
+  std::vector<FedValue> values = ReadGivenFeeds(fs, executable, feeds, given);
   std::string missing;
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     if (given[i]) continue;
-    missing += fmt::format("\n  {} : {}   --feed {}=FILE.npy{}", inputs[i],
-                           executable.input_type(i).ToString(), inputs[i],
+    const std::string& input = executable.input_name(i);
+    missing += fmt::format("\n  {} : {}   --feed {}=FILE.npy{}", input,
+                           executable.input_type(i).ToString(), input,
                            executable.input_type(i).is_ragged() ? ",OFFSETS.npy" : "");
   }
   if (!missing.empty()) Fail("{} needs more arguments:{}", executable.name(), missing);

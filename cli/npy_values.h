@@ -32,6 +32,15 @@ struct FedValue {
   Tensor offsets;  // i64; empty: none
 };
 
+// Reads those arguments of `executable` that `feeds` name, in its order; `given` says which. Throws
+// an Error when one is given twice or is not an argument.
+std::vector<FedValue> ReadGivenFeeds(const FileSystem& fs, const Executable& executable,
+                                     const std::vector<FileArgument>& feeds,
+                                     std::vector<bool>& given);
+
+// A value to feed, borrowed.
+FeedValue FeedOf(const FedValue& value);
+
 // Reads the arguments of `executable`, in its order. Throws an Error when one is missing, given
 // twice, or not an argument.
 std::vector<FedValue> ReadFeeds(const FileSystem& fs, const Executable& executable,

@@ -123,10 +123,7 @@ ExitCode Run(Session& session, const RunCommand& command) {
 
   const std::vector<FedValue> values = ReadFeeds(session.fs, *executable, feed_files);
   std::vector<FeedValue> feeds;
-  for (const FedValue& value : values) {
-    feeds.push_back(value.offsets.dtype() == DType::kI64 ? FeedValue(value.values, value.offsets)
-                                                         : FeedValue(value.values));
-  }
+  for (const FedValue& value : values) feeds.push_back(FeedOf(value));
   std::vector<size_t> fetched;
   for (const FileArgument& fetch : fetch_files) {
     fetched.push_back(ResultIndex(*executable, fetch.name));

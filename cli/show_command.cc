@@ -1,7 +1,6 @@
 // catamaran show FILE [--fn F] [--expand] [--types] [--cost] [--dim NAME=SIZE] [--format F]
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 
 #include "catamaran/ir/flatten.h"
@@ -21,20 +20,6 @@ struct ShowOptions {
   std::vector<std::string> dims;
   std::string format = "text";
 };
-
-DimBinding ParseDims(const std::vector<std::string>& texts) {
-  DimBinding dims;
-  for (const std::string& text : texts) {
-    const auto [name, size] = SplitAssignment(text, "--dim");
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), value);
-    if (error != std::errc() || end != size.data() + size.size() || value < 0) {
-      throw CommandError(kUsage, fmt::format("--dim {}: {} is not a size", text, size));
-    }
-    dims[name] = value;
-  }
-  return dims;
-}
 
 // The text, where it can be shown as it was written.
 std::string ShowText(ProgramFile& file, const ShowOptions& options) {

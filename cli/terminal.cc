@@ -2,13 +2,26 @@
 
 #include "cli/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace catamaran::cli {
 
 bool IsTerminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
+
+int LineWidth(std::FILE* stream) {
+  constexpr int kUnknown = 100, kLeast = 40;
+  winsize size = {};
+  if (IsTerminal(stream) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::max<int>(size.ws_col, kLeast);
+  }
+  const char* columns = std::getenv("COLUMNS");
+  const int wanted = columns == nullptr ? 0 : std::atoi(columns);
+  return wanted > 0 ? std::max(wanted, kLeast) : kUnknown;
+}
 
 Style Style::For(std::FILE* stream) {
   const char* no_color = std::getenv("NO_COLOR");

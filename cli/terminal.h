@@ -30,6 +30,9 @@ class Style {
   bool on_;
 };
 
+// How many characters a line on `stream` has: as the terminal says, or COLUMNS; 100 elsewhere.
+int LineWidth(std::FILE* stream);
+
 // Whether lines written to `stream` can be overwritten.
 bool IsTerminal(std::FILE* stream);
 

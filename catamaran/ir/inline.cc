@@ -64,23 +64,6 @@ class Inliner {
     });
   }
 
-  // The frame of an inlined op: its own chain, then the call.
-  uint32_t FrameBehind(uint32_t frame, const Op& call, std::map<uint32_t, uint32_t>& cache) {
-    auto [it, added] = cache.try_emplace(frame, 0);
-    if (!added) return it->second;
-    SourceTable& sources = program_.sources();
-    uint32_t result;
-    if (frame == 0) {
-      result = sources.AddFrame(CallFrame(call.callee), call.at);
-    } else {
-      SourceFrame f = sources.frame(frame);
-      f.at.frame = FrameBehind(f.at.frame, call, cache);
-      result = sources.AddFrame(f.what, f.at);
-    }
-    cache[frame] = result;
-    return result;
-  }
-
   std::vector<Op*> Expand(Op& call) {
     const Function* callee = program_.items.FindFunction(call.callee);
     CATAMARAN_CHECK(callee && callee->typed);
@@ -99,9 +82,10 @@ class Inliner {
     Block staging;
     CloneOpsInto(callee->body(), staging, map);
 
-    std::map<uint32_t, uint32_t> frames;
+    SourceTable& sources = program_.sources();
+    FrameAppender behind_call(sources, sources.AddFrame(CallFrame(call.callee), call.at));
     ForEachOp(staging, [&](Op& op) {
-      op.at.frame = FrameBehind(op.at.frame, call, frames);
+      op.at = behind_call.Behind(op.at);
       for (NamedAttr& a : op.attrs) a.value = a.value.SubstituteDims(replace);
       for (int i = 0; i < op.num_results(); ++i) {
         op.result(i)->type = op.result(i)->type.Substitute(replace);
@@ -123,7 +107,7 @@ class Inliner {
     }
     for (const DimCheck& check : callee->checks) {
       Location at = check.at;
-      at.frame = FrameBehind(at.frame, call, frames);
+      at = behind_call.Behind(at);
       function_.checks.push_back(
           {check.left.Substitute(replace), check.right.Substitute(replace), at, check.what});
     }

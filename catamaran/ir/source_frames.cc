@@ -35,6 +35,17 @@ FrameName NameOf(const SourceFrame& frame) {
   return {};
 }
 
+uint32_t FrameAppender::Behind(uint32_t frame) {
+  if (frame == 0) return last_;
+  if (const auto found = behind_.find(frame); found != behind_.end()) return found->second;
+  SourceFrame copy = sources_.frame(frame);
+  copy.at.frame = Behind(copy.at.frame);
+  const uint32_t made = sources_.AddFrame(std::move(copy.what), copy.at);
+  behind_[frame] = made;
+  behind_[made] = made;
+  return made;
+}
+
 OpOwner OwnerOf(const SourceTable& sources, const Location& at) {
   OpOwner owner;
   for (uint32_t index = at.frame; index != 0;) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "catamaran/ir/location.h"
 
@@ -24,6 +25,25 @@ struct FrameName {
   std::string name;  // the path of the instance, or the function
 };
 FrameName NameOf(const SourceFrame& frame);
+
+// Puts a frame behind others: at the end of the way from an op to the user's text.
+class FrameAppender {
+ public:
+  FrameAppender(SourceTable& sources, uint32_t last)
+      : sources_(sources), last_(last), behind_{{last, last}} {}
+
+  // The chain that begins with `frame`, with the frame at its end, once.
+  uint32_t Behind(uint32_t frame);
+  Location Behind(Location at) {
+    at.frame = Behind(at.frame);
+    return at;
+  }
+
+ private:
+  SourceTable& sources_;
+  const uint32_t last_;
+  std::unordered_map<uint32_t, uint32_t> behind_;  // chains that were made, and what of
+};
 
 // What an op belongs to, as its location says.
 struct OpOwner {

@@ -17,30 +17,11 @@ Differentiator::Differentiator(Program& program, Function& function,
       emit_(program, function, function.body()),
       wrt_states_(std::move(wrt_states)),
       wrt_args_(std::move(wrt_args)),
-      frame_(frame) {
-  behind_[frame] = frame;
-}
+      frame_(frame),
+      gradient_(program.sources(), frame) {}
 
 bool Differentiator::Differentiable(const Type& type) {
   return (type.is_tensor() || type.is_rows()) && IsFloat(type.dtype());
-}
-
-Location Differentiator::Behind(Location at) {
-  at.frame = FrameBehind(at.frame);
-  return at;
-}
-
-uint32_t Differentiator::FrameBehind(uint32_t frame) {
-  if (frame == 0) return frame_;
-  const auto found = behind_.find(frame);
-  if (found != behind_.end()) return found->second;
-  SourceTable& sources = program_.sources();
-  SourceFrame copy = sources.frame(frame);
-  copy.at.frame = FrameBehind(copy.at.frame);
-  const uint32_t made = sources.AddFrame(std::move(copy.what), copy.at);
-  behind_[frame] = made;
-  behind_[made] = made;  // of ops that are differentiated once more
-  return made;
 }
 
 void Differentiator::FailAt(const Op& op, std::string message) const {

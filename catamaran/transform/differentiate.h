@@ -19,6 +19,7 @@
 #include "catamaran/ir/emitter.h"
 #include "catamaran/ir/grad_context.h"
 #include "catamaran/ir/program.h"
+#include "catamaran/ir/source_frames.h"
 
 namespace catamaran {
 
@@ -75,8 +76,7 @@ class Differentiator {
   // Active values from outside that the blocks of `op` use, in order of first use.
   std::vector<Value*> ActiveCaptures(Op& op) const;
   // The same place, with `frame` at the end of the way to it.
-  Location Behind(Location at);
-  uint32_t FrameBehind(uint32_t frame);
+  Location Behind(Location at) { return gradient_.Behind(at); }
   [[noreturn]] void FailAt(const Op& op, std::string message) const;
 
   struct KeptLoop {
@@ -91,7 +91,7 @@ class Differentiator {
   std::set<std::string> wrt_states_;
   std::vector<Value*> wrt_args_;
   uint32_t frame_;
-  std::unordered_map<uint32_t, uint32_t> behind_;  // frames, with frame_ at their end
+  FrameAppender gradient_;
   std::unordered_set<const Value*> active_;
   std::unordered_map<const Value*, Var> adjoints_;
   std::map<std::string, Var> table_grads_;

@@ -110,6 +110,8 @@ void BuildGrad(BuildContext& c) {
   }
   g.arg_locations = inlined->arg_locations;
   CloneOpsInto(inlined->body(), g.body(), map);
+  FrameAppender behind_f(program.sources(), program.sources().AddFrame(CallFrame(f.name), c.at()));
+  ForEachOp(g.body(), [&](Op& op) { op.at = behind_f.Behind(op.at); });
 
   const Attr& wrt = c.arg("wrt");
   const Wanted wanted = wrt.list() ? ListedWanted(c, *wrt.list(), g) : DefaultWanted(program, f);
