@@ -59,13 +59,13 @@ struct Collector {
   Rows ops, lines, layers;
 
   // An op's figures for all runs, from those that were measured.
-  ProfileRow Scaled(const OpTotals& op, double scale) const {
+  ProfileRow Scaled(const OpTotals& op, double scale, double time_scale) const {
     const auto calls = static_cast<double>(op.calls);
     const double ticks = std::max(0.0, static_cast<double>(op.ticks) - calls * clock_ticks);
     ProfileRow row;
     row.calls = calls * scale;
-    row.seconds = ticks * second * scale;
-    row.waiting = static_cast<double>(op.waiting) * second * scale;
+    row.seconds = ticks * second * time_scale;
+    row.waiting = static_cast<double>(op.waiting) * second * time_scale;
     row.operations = op.operations * scale;
     row.bytes = op.bytes * scale;
     row.least_seconds = LeastSeconds(limits, row.operations, row.bytes);
@@ -92,9 +92,12 @@ struct Collector {
     function.turn_seconds = static_cast<double>(totals.turn_ticks) * second;
     if (totals.measured == 0) return function;
     const double scale = function.runs / function.measured;
+    // By time, so that runs which were measured while they were slow do not make all slow.
+    const double time_scale = static_cast<double>(totals.ticks) /
+                              static_cast<double>(std::max<uint64_t>(totals.measured_ticks, 1));
     for (size_t i = 0; i < totals.ops.size(); ++i) {
       if (totals.ops[i].calls == 0 && totals.ops[i].ticks == 0) continue;
-      const ProfileRow row = Scaled(totals.ops[i], scale);
+      const ProfileRow row = Scaled(totals.ops[i], scale, time_scale);
       function.op_seconds += row.seconds;
       function.waiting += row.waiting;
       if (i < plan.nodes.size()) {
