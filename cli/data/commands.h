@@ -19,6 +19,7 @@ void AddDataConvert(CLI::App& data, Session& session);
 void AddDataHead(CLI::App& data, Session& session);
 void AddDataStats(CLI::App& data, Session& session);
 void AddDataCheck(CLI::App& data, Session& session);
+void AddDataBatches(CLI::App& data, Session& session);
 
 struct DataInput {
   std::vector<std::string> paths;

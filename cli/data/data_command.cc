@@ -1,4 +1,4 @@
-// catamaran data convert|head|stats|check
+// catamaran data convert|head|stats|check|batches
 
 #include "cli/data/commands.h"
 
@@ -11,6 +11,7 @@ void AddData(CLI::App& app, Session& session) {
   AddDataHead(*data, session);
   AddDataStats(*data, session);
   AddDataCheck(*data, session);
+  AddDataBatches(*data, session);
   data->footer(
       "\nExamples:\n"
       "  catamaran data convert day1.csv day2.csv days.rec\n"

@@ -6,7 +6,7 @@ source "$(dirname "$0")/../test_helpers.sh"
 golden=$source/catamaran/data/testdata/records_v1.rec
 
 # ---- usage
-for command in convert head stats check; do
+for command in convert head stats check batches; do
   run 0 data "$command" --help
   has "help of $command says what it is for" "$out" 'Usage: catamaran data'
   has "help of $command has examples" "$out" 'Examples:'
@@ -123,5 +123,17 @@ run 1 data check flipped.rec --json
 has 'problems as JSON' "$out" '"ok": false'
 run 1 data convert flipped.rec out.rec
 is 'nothing is written from damaged records' "$(ls out.rec* 2>/dev/null)" ''
+
+# ---- batches
+run 0 data batches people.rec order --batch 2 --epochs 2 --shuffle 0
+has 'how many' "$out" '6 rows of 4 batches in order'
+run 0 data head order/score.npy --json
+has 'rows of all epochs, in order' "$(tr -d ' \n' <<<"$out")" '{"x":0.5}{"x":null}{"x":-2.25}{"x":0.5}'
+run 0 data head order/batches.npy --json
+has 'where batches begin' "$(tr -d ' \n' <<<"$out")" '{"x":0}{"x":2}{"x":3}{"x":5}{"x":6}'
+run 0 data head order/name.offsets.npy --json
+has 'where texts begin' "$(tr -d ' \n' <<<"$out")" '{"x":0}{"x":3}{"x":6}{"x":20}'
+run 2 data batches people.rec order
+has 'no folder is written over' "$err" 'order: is there already'
 
 report cli_data
