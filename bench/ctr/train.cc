@@ -15,7 +15,7 @@
 #include "bench/workload.h"
 #include "catamaran/base/scratch_directory.h"
 #include "catamaran/base/thread_pool.h"
-#include "catamaran/data/reader.h"
+#include "catamaran/data/pipeline/pipeline.h"
 #include "catamaran/data/records/record_writer.h"
 #include "catamaran/exec/compile.h"
 #include "catamaran/exec/executable.h"
@@ -85,7 +85,10 @@ class Training final : public Case {
       writer.Add(MakeCtrRows());
       writer.Finish();
     }
-    reader_ = OpenReader(PosixFileSystem(), path);
+    // Reads on the thread that trains, so that all sides have one core.
+    const PipelineOptions options = {.threads = 0, .batch_rows = batch, .epochs = 0};
+    rows_ = std::make_unique<Pipeline>(PosixFileSystem(), std::vector<std::string>{path},
+                                       ReaderOptions(), options);
     const auto builders = StandardBuilders();
     const Program flat =
         Flatten(Parse(kProgram, "deepfm.ctm", StandardOps(), *builders), *builders);
@@ -110,24 +113,16 @@ class Training final : public Case {
 
  private:
   float Step() {
-    NextBatch();
-    const FeedValue feeds[] = {View(block_[0].floats, DType::kF32, {batch_}),
-                               View(block_[1].floats, DType::kF32, {batch_, kNumbers}),
-                               View(block_[2].ints, DType::kU64, {batch_, kFields})};
+    const RowBlock& rows = rows_->Next()->rows;
+    const FeedValue feeds[] = {View(rows[0].floats, DType::kF32, {batch_}),
+                               View(rows[1].floats, DType::kF32, {batch_, kNumbers}),
+                               View(rows[2].ints, DType::kU64, {batch_, kFields})};
     float loss = 0;
     FetchBuffer fetch{.data = &loss, .capacity = sizeof(loss)};
     if (!train_->Run(*state_, feeds, {&fetch, 1}).committed) {
       throw std::runtime_error("the step was not committed");
     }
     return loss;
-  }
-
-  void NextBatch() {
-    if (!reader_->Read(batch_, block_)) {
-      reader_->Seek({});
-      reader_->Read(batch_, block_);
-    }
-    if (block_.rows() != batch_) throw std::runtime_error("a batch is not whole");
   }
 
   template <class T>
@@ -140,8 +135,7 @@ class Training final : public Case {
   const int64_t batch_;
   const int steps_;
   ScratchDirectory scratch_{PosixFileSystem(), SystemScratch()};
-  std::unique_ptr<RowReader> reader_;
-  RowBlock block_;
+  std::unique_ptr<Pipeline> rows_;
   std::shared_ptr<const Executable> train_;
   std::unique_ptr<State> state_;
   std::vector<double> losses_;
