@@ -139,8 +139,9 @@ class FileListReader final : public RowReader {
     if (!part_ends_.empty()) return;
     std::vector<int64_t> ends;
     for (size_t i = 0; i < paths_.size(); ++i) {
-      const int64_t parts = FileOfPart(i).num_parts();
-      if (parts == 0) {
+      const RowReader& file = FileOfPart(i);
+      const int64_t parts = file.num_parts();
+      if (parts == 0 && file.num_rows() != 0) {
         part_ends_ = {0};
         return;
       }

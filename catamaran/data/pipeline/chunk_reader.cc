@@ -1,9 +1,9 @@
 #include "catamaran/data/pipeline/chunk_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "catamaran/base/error.h"
@@ -11,6 +11,14 @@
 namespace catamaran {
 
 namespace {
+
+// A message about the only row of a block: that it is row 0 of that helps nobody.
+std::string WithoutRowNumber(std::string message) {
+  constexpr std::string_view kNumber = "row 0: ";
+  const size_t at = message.find(kNumber);
+  if (at != std::string::npos) message.erase(at, kNumber.size());
+  return message;
+}
 
 // Transforms what can be transformed of a block that has rows which cannot: halves of it that are
 // refused are tried by their halves.
@@ -30,7 +38,7 @@ class Salvage {
     } catch (const Error& error) {
       if (end - begin == 1) {
         bad_.push_back({.before = begin,
-                        .message = fmt::format("{}: {}", raw_.places.Of(begin), error.what())});
+                        .message = raw_.places.Of(begin) + ": " + WithoutRowNumber(error.what())});
         return;
       }
       const int64_t middle = begin + (end - begin) / 2;

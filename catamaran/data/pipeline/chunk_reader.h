@@ -1,11 +1,11 @@
 // data/pipeline/chunk_reader.h
 //
-// Reads chunks: what a thread needs to make one out of the user's files.
+// What a thread needs to make a chunk out of the user's files: a ChunkReader reads, in parts or in
+// order, and TransformRows makes of that the rows of the chunk.
 //
-// A ChunkReader reads data in parts or in order, as its reader can. In order, the one ChunkReader
-// is shared: BeginNext and Read are called under a lock, Transform is not.
-//
-// Thread safety: one thread at a time, but for Transform.
+// Thread safety: a ChunkReader and a RawRows are used by one thread at a time. Data in parts has a
+// ChunkReader a thread; data that is read in order has one, in turns, so that what is to be said of
+// its rows later (their places) is taken along at once.
 
 #pragma once
 

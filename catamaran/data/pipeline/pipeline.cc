@@ -381,8 +381,15 @@ class Pipeline::Impl {
   }
 
   void Arrange(Lock& lock, Window& window) {
-    Unlocked(lock, [&] { window.Arrange(rule_); });
-    planner_.Arranged(window);
+    std::exception_ptr error;
+    Unlocked(lock, [&] {
+      try {
+        window.Arrange(rule_);
+      } catch (...) {
+        error = std::current_exception();
+      }
+    });
+    planner_.Arranged(window, error);
     PlanBatches();
   }
 

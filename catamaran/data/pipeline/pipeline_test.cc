@@ -107,6 +107,19 @@ TEST_F(PipelineTest, RecordsComeFromAllOverTheFile) {
   EXPECT_GE(quarters.size(), 3u);
 }
 
+TEST_F(PipelineTest, PartsOfAllFilesAreMixedAndAFileWithoutRowsDoesNoHarm) {
+  WriteNumbers(fs_, "x.rec", 0, 1000, 10);
+  WriteNumbers(fs_, "y.rec", 0, 0);
+  WriteNumbers(fs_, "z.rec", 1000, 2000, 10);
+  paths_ = {"x.rec", "y.rec", "z.rec"};
+  const auto rows = Flat(Read({.threads = 2, .batch_rows = 100, .shuffle_window = 200, .seed = 1}));
+  EXPECT_EQ(std::set<int64_t>(rows.begin(), rows.end()).size(), 2000u);
+  const auto of_first_file =
+      std::count_if(rows.begin(), rows.begin() + 200, [](int64_t row) { return row < 1000; });
+  EXPECT_GT(of_first_file, 20);
+  EXPECT_LT(of_first_file, 180);
+}
+
 TEST_F(PipelineTest, EveryEpochAndEverySeedHasAnOrderOfItsOwn) {
   WriteNumbers(fs_, "x.rec", 0, 50, 5);
   for (const std::string path : {"x.rec", "x.csv"}) {

@@ -125,11 +125,12 @@ std::shared_ptr<Window> Planner::TakeUnarranged() {
   return item->window;
 }
 
-void Planner::Arranged(const Window& window) {
+void Planner::Arranged(const Window& window, std::exception_ptr error) {
   const auto item =
       std::ranges::find_if(items_, [&](const Item& i) { return i.window.get() == &window; });
   CATAMARAN_CHECK(item != items_.end());
   item->arranged = true;
+  item->error = std::move(error);
 }
 
 int64_t Planner::windows() const {

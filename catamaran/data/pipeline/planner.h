@@ -50,7 +50,8 @@ class Planner {
 
   // A window that is to be arranged before Plan can go on, or null.
   std::shared_ptr<Window> TakeUnarranged();
-  void Arranged(const Window& window);
+  // With what went wrong, or null.
+  void Arranged(const Window& window, std::exception_ptr error);
 
   // The next batch, unless chunks or arranged windows are missing for it. After an error or the end
   // it is not called again.
