@@ -13,10 +13,11 @@
 namespace catamaran {
 
 // The initialisers: a number, `zeros`, `ones`, `constant(value)`, `normal(mean=0, std=1)`,
-// `uniform(low=0, high=1)`, `xavier` (also `glorot`; uniform by default, `xavier(normal)` for the
-// other) and `he`. Without one, a param gets xavier where it has two or more dimensions and zeros
-// elsewhere; a var gets zeros. The fans of a weight are its last two dimensions, times the
-// product of those before them.
+// `truncated_normal(mean=0, std=1, cut=2)`, `uniform(low=0, high=1)`, `xavier` (also `glorot`;
+// uniform by default, `xavier(normal)` for the other), `he` (normal by default; `fan=in` or `out`),
+// both with a `gain`, and `orthogonal(gain=1)`. Without one, a param gets xavier where it has two
+// or more dimensions and zeros elsewhere; a var gets zeros. The fans of a matrix are its [in, out];
+// of a convolution's [out, in, window…] the channels times the window.
 //
 // Throws an Error that begins with the declaration's line when the initialiser makes no sense.
 Tensor InitialValue(const StateDecl& decl, uint64_t seed, const SourceTable& sources);

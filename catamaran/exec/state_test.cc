@@ -66,6 +66,61 @@ var @average : f32[10, 10]
   EXPECT_EQ(MeanAndDeviation(state->GetTensor("average")).second, 0);
 }
 
+TEST(State, FansOfAConvolutionAreItsChannelsTimesItsWindow) {
+  const Program flat = FlatProgram(R"(program p
+param @he : f32[64, 32, 3, 3] = he
+param @out : f32[64, 32, 3, 3] = he(fan=out)
+param @xavier : f32[64, 32, 3, 3] = xavier(normal, gain=2.0)
+)");
+  const auto state = State::Create(flat, 7);
+  const auto deviation = [&](const char* path) {
+    return MeanAndDeviation(state->GetTensor(path)).second;
+  };
+  EXPECT_NEAR(deviation("he"), std::sqrt(2.0 / (32 * 9)), 0.002);
+  EXPECT_NEAR(deviation("out"), std::sqrt(2.0 / (64 * 9)), 0.002);
+  EXPECT_NEAR(deviation("xavier"), 2 * std::sqrt(2.0 / (96 * 9)), 0.002);
+}
+
+TEST(State, ATruncatedNormalStaysNearItsMean) {
+  const Program flat = FlatProgram(R"(program p
+param @t : f32[200, 200] = truncated_normal(std=0.5)
+param @narrow : f32[1000] = truncated_normal(1.0, 0.5, cut=0.5)
+)");
+  const auto state = State::Create(flat, 7);
+  for (float v : state->GetTensor("t").data<float>()) EXPECT_LE(std::abs(v), 1.0f);
+  for (float v : state->GetTensor("narrow").data<float>()) EXPECT_LE(std::abs(v - 1), 0.25f);
+  const auto [mean, deviation] = MeanAndDeviation(state->GetTensor("t"));
+  EXPECT_NEAR(mean, 0, 0.01);
+  // Of a standard normal variable cut at 2.
+  EXPECT_NEAR(deviation, 0.5 * 0.8796, 0.005);
+}
+
+TEST(State, RowsOrColumnsOfAnOrthogonalMatrixAreOrthogonal) {
+  const Program flat = FlatProgram(R"(program p
+param @wide : f32[5, 12] = orthogonal
+param @tall : f32[12, 5] = orthogonal(gain=2.0)
+param @conv : f32[4, 2, 3, 3] = orthogonal
+)");
+  const auto state = State::Create(flat, 7);
+  const auto check = [&](const char* path, int64_t count, int64_t step, int64_t length,
+                         int64_t stride, double square) {
+    const Tensor t = state->GetTensor(path);
+    for (int64_t a = 0; a < count; ++a) {
+      for (int64_t b = 0; b < count; ++b) {
+        double dot = 0;
+        for (int64_t i = 0; i < length; ++i) {
+          dot += static_cast<double>(t.data<float>()[a * step + i * stride]) *
+                 static_cast<double>(t.data<float>()[b * step + i * stride]);
+        }
+        EXPECT_NEAR(dot, a == b ? square : 0, 1e-5) << path;
+      }
+    }
+  };
+  check("wide", 5, 12, 12, 1, 1);
+  check("tall", 5, 1, 12, 5, 4);
+  check("conv", 4, 18, 18, 1, 1);
+}
+
 TEST(State, ValuesAreAFunctionOfSeedAndPath) {
   const Program flat =
       FlatProgram("program p\nparam @a : f32[5] = normal\nparam @b : f32[5] = normal\n");
@@ -95,6 +150,9 @@ TEST(State, MistakesInADeclarationNameItsLine) {
               AllOf(StartsWith("test.ctm:3: @w: "), HasSubstr("no initialiser gaussian")));
   EXPECT_THAT(message("param @w : f32[2] = normal(sigma=1)"), HasSubstr("no argument sigma"));
   EXPECT_THAT(message("param @w : f32[2] = uniform(2, 1)"), HasSubstr("below low"));
+  EXPECT_THAT(message("param @w : f32[2] = normal(std=-1.0)"), HasSubstr("std is negative: -1.0"));
+  EXPECT_THAT(message("param @w : f32[2] = orthogonal"), HasSubstr("wants a matrix"));
+  EXPECT_THAT(message("param @w : f32[2] = truncated_normal(cut=0.01)"), HasSubstr("at least 0.1"));
   EXPECT_THAT(message("param @w : i32[2] = normal"), HasSubstr("floating-point"));
   EXPECT_THAT(message("table @t : u64 -> f32[4] { admit = count(0) }"),
               StartsWith("test.ctm:3: table @t: "));
