@@ -13,6 +13,7 @@ void AddLayers(BuilderSet& builders) {
   AddAttention(builders);
   AddPositions(builders);
   AddTransformerBlock(builders);
+  AddRecurrent(builders);
   AddTableFeatures(builders);
   AddFactorizationMachine(builders);
   AddCrossNetwork(builders);

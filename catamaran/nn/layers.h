@@ -22,6 +22,7 @@ void AddResidual(BuilderSet& builders);
 void AddAttention(BuilderSet& builders);
 void AddPositions(BuilderSet& builders);
 void AddTransformerBlock(BuilderSet& builders);
+void AddRecurrent(BuilderSet& builders);
 void AddTableFeatures(BuilderSet& builders);
 void AddFactorizationMachine(BuilderSet& builders);
 void AddCrossNetwork(BuilderSet& builders);

@@ -29,6 +29,7 @@ constexpr Group kGroups[] = {
     {"activation", "Activations and the softmax family", ""},
     {"matrix", "Matrices", ""},
     {"attention", "Attention and positions", ""},
+    {"recurrent", "Recurrent layers", ""},
     {"convolution", "Convolution, pooling and resizing", "Images are [N, C, H, W]."},
     {"normalisation", "Normalisation", ""},
     {"reduction", "Reductions and running results", ""},
