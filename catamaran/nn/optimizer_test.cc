@@ -318,7 +318,7 @@ TEST(TrainingDoc, ExamplesAreProgramsAndEveryOptimizerIsThere) {
     EXPECT_EQ(Message(program), "nothing was thrown") << program;
     ++examples;
   }
-  EXPECT_EQ(examples, 2);
+  EXPECT_EQ(examples, 3);
   for (const OptimizerFact& fact : Optimizers()) {
     EXPECT_NE(text.find(fmt::format("| `{}` |", fact.name)), std::string::npos) << fact.name;
   }

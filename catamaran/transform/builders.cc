@@ -7,6 +7,7 @@ void AddTransforms(BuilderSet& builders) {
   AddClip(builders);
   AddAccumulate(builders);
   AddSchedules(builders);
+  AddPlateau(builders);
   AddOptimizers(builders);
   AddAverages(builders);
 }

@@ -16,6 +16,7 @@ void AddGrad(BuilderSet& builders);
 void AddClip(BuilderSet& builders);
 void AddAccumulate(BuilderSet& builders);
 void AddSchedules(BuilderSet& builders);
+void AddPlateau(BuilderSet& builders);
 void AddOptimizers(BuilderSet& builders);
 void AddAverages(BuilderSet& builders);
 

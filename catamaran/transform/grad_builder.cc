@@ -11,6 +11,7 @@
 #include "catamaran/ir/source_frames.h"
 #include "catamaran/transform/builders.h"
 #include "catamaran/transform/differentiate.h"
+#include "catamaran/transform/state_selection.h"
 
 namespace catamaran {
 namespace {
@@ -20,15 +21,26 @@ struct Wanted {
   std::vector<Value*> args;
 };
 
-// The default: every param and table that f reads, in order of declaration.
-Wanted DefaultWanted(Program& program, const Function& f) {
+// The default: every param and table that f reads, in order of declaration, but for those that
+// are frozen.
+Wanted DefaultWanted(BuildContext& c, const Function& f) {
+  Program& program = c.program();
   const Effects effects = InferEffects(program, f);
+  StateSelection frozen(c, "grad: freeze", c.arg("freeze"));
   Wanted wanted;
   for (const StateDecl* s : program.States()) {
     if (s->kind != StateKind::kParam && s->kind != StateKind::kTable) continue;
-    if (std::binary_search(effects.reads.begin(), effects.reads.end(), s->name)) {
+    if (std::binary_search(effects.reads.begin(), effects.reads.end(), s->name) &&
+        !frozen.Contains(s->name)) {
       wanted.states.push_back(s);
     }
+  }
+  if (const std::string unused = frozen.Unused(); !unused.empty()) {
+    c.Fail(
+        fmt::format("grad: freeze lists {}, but {} reads no such param or table", unused, f.name));
+  }
+  if (wanted.states.empty() && c.has("freeze")) {
+    c.Fail(fmt::format("grad: everything that {} reads is frozen", f.name));
   }
   return wanted;
 }
@@ -114,7 +126,8 @@ void BuildGrad(BuildContext& c) {
   ForEachOp(g.body(), [&](Op& op) { op.at = behind_f.Behind(op.at); });
 
   const Attr& wrt = c.arg("wrt");
-  const Wanted wanted = wrt.list() ? ListedWanted(c, *wrt.list(), g) : DefaultWanted(program, f);
+  if (wrt.list() && c.has("freeze")) c.Fail("grad: takes wrt or freeze, not both");
+  const Wanted wanted = wrt.list() ? ListedWanted(c, *wrt.list(), g) : DefaultWanted(c, f);
   std::set<std::string> paths;
   for (const StateDecl* s : wanted.states) paths.insert(s->name);
   Op* end = g.body().terminator();
@@ -162,7 +175,13 @@ void AddGrad(BuilderSet& builders) {
        "results followed by one gradient for each state it reads, or for what wrt lists (states "
        "@w, arguments by name).",
        {{"f", StaticKind::kFunction, {}, "the function", {}},
-        {"wrt", StaticKind::kAny, {}, "a list of states and arguments", {}}},
+        {"wrt", StaticKind::kAny, {}, "a list of states and arguments", {}},
+        {"freeze",
+         StaticKind::kAny,
+         {},
+         "states without a gradient, so that no optimizer changes them: a list of states and of "
+         "patterns, [@tok.w, \"tower.*\"]",
+         {}}},
        BuildGrad});
 }
 

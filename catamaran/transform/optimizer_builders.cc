@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <algorithm>
+#include <map>
 
 #include "catamaran/ir/diagnostic.h"
 #include "catamaran/table/optimizers.h"
 #include "catamaran/transform/builders.h"
 #include "catamaran/transform/learning_rate.h"
+#include "catamaran/transform/state_selection.h"
 #include "catamaran/transform/wrap_function.h"
 
 namespace catamaran {
@@ -29,14 +31,69 @@ Optimizer OptimizerOf(const BuildContext& c, const OptimizerFact& fact) {
   return optimizer;
 }
 
+// What a group of states has of its own.
+struct Group {
+  StateSelection states;
+  double lr_scale = 1;
+  std::map<std::string, double> penalties = {};
+};
+
+Group GroupOf(const BuildContext& c, const OptimizerFact& fact, const Attr& given) {
+  const AttrCall* call = given.call();
+  if (!call || call->name != "group" || call->positional.size() != 1) {
+    c.Fail(
+        fmt::format("{}: groups lists groups of states with settings of their own, such as "
+                    "group(\"tower.*\", lr_scale=0.1); found {}",
+                    fact.name, given.ToString()));
+  }
+  Group group = {StateSelection(c, fmt::format("{}: group", fact.name), call->positional[0])};
+  for (const NamedAttr& setting : call->named) {
+    const auto known =
+        std::find_if(fact.hypers.begin(), fact.hypers.end(),
+                     [&](const HyperFact& hyper) { return hyper.name == setting.name; });
+    const bool penalty = IsPenalty(setting.name) && known != fact.hypers.end();
+    if (setting.name != "lr_scale" && !penalty) {
+      c.Fail(
+          fmt::format("{}: a group has lr_scale, and of weight_decay, l1 and l2 what the rule has; "
+                      "found {}",
+                      fact.name, setting.name));
+    }
+    const Dim* whole = setting.value.get<Dim>();
+    const bool number = setting.value.get<double>() || (whole && whole->is_constant());
+    if (!number || !(setting.value.AsDouble() >= 0)) {
+      c.Fail(fmt::format("{}: {} of a group is a number and not negative; found {}", fact.name,
+                         setting.name, setting.value.ToString()));
+    }
+    (penalty ? group.penalties[setting.name] : group.lr_scale) = setting.value.AsDouble();
+  }
+  return group;
+}
+
+std::vector<Group> GroupsOf(const BuildContext& c, const OptimizerFact& fact) {
+  std::vector<Group> groups;
+  if (c.has("groups")) {
+    const Attr& given = c.arg("groups");
+    if (!given.list()) {
+      groups.push_back(GroupOf(c, fact, given));
+    } else {
+      for (const Attr& a : *given.list()) groups.push_back(GroupOf(c, fact, a));
+    }
+  }
+  return groups;
+}
+
 // What goes into the op: not what only says how slots start, nor a penalty that does nothing by
 // its own default.
-std::vector<NamedAttr> RuleAttrs(const BuildContext& c, const OptimizerFact& fact, bool penalties) {
+std::vector<NamedAttr> RuleAttrs(const BuildContext& c, const OptimizerFact& fact, bool penalties,
+                                 const Group* group) {
   std::vector<NamedAttr> attrs = {{"rule", Attr::Word(std::string(fact.name))}};
   for (const HyperFact& hyper : fact.hypers) {
     if (hyper.name == "initial_accumulator") continue;
     if (IsPenalty(hyper.name)) {
-      const double value = penalties ? c.Float(hyper.name) : 0.0;
+      double value = penalties ? c.Float(hyper.name) : 0.0;
+      if (group && group->penalties.contains(std::string(hyper.name))) {
+        value = group->penalties.at(std::string(hyper.name));
+      }
       if (value != hyper.default_value || value != 0) {
         attrs.push_back({std::string(hyper.name), Attr(value)});
       }
@@ -45,26 +102,6 @@ std::vector<NamedAttr> RuleAttrs(const BuildContext& c, const OptimizerFact& fac
     attrs.push_back({std::string(hyper.name), c.arg(hyper.name)});
   }
   return attrs;
-}
-
-// The states that `no_decay` lists.
-std::set<std::string> WithoutPenalties(const BuildContext& c, const OptimizerFact& fact) {
-  std::set<std::string> paths;
-  const Attr& given = c.arg("no_decay");
-  if (given.empty()) return paths;
-  if (!given.list()) {
-    c.Fail(fmt::format("{}: no_decay is a list of states, such as [@fc.b]; found {}", fact.name,
-                       given.ToString()));
-  }
-  for (const Attr& a : *given.list()) {
-    const AttrState* state = a.get<AttrState>();
-    if (state == nullptr) {
-      c.Fail(fmt::format("{}: no_decay lists states, such as @fc.b; found {}", fact.name,
-                         a.ToString()));
-    }
-    paths.insert(state->path);
-  }
-  return paths;
 }
 
 void CheckTable(const BuildContext& c, const StateDecl& table, std::string_view rule) {
@@ -84,7 +121,8 @@ void BuildOptimizer(BuildContext& c, const OptimizerFact& fact) {
   Program& program = c.program();
   const Function& inner = c.Fn("g");
   const Optimizer optimizer = OptimizerOf(c, fact);
-  std::set<std::string> no_decay = WithoutPenalties(c, fact);
+  StateSelection no_decay(c, fmt::format("{}: no_decay", fact.name), c.arg("no_decay"));
+  std::vector<Group> groups = GroupsOf(c, fact);
   const std::string step_path = c.Declare(StateKind::kVar, "step", Type::Scalar(DType::kI64), 0);
 
   // Slots are declared before the function, in the order of the gradients.
@@ -93,12 +131,16 @@ void BuildOptimizer(BuildContext& c, const OptimizerFact& fact) {
     const StateDecl* state;
     std::vector<std::string> states;
     bool penalties = true;
+    const Group* group = nullptr;
   };
   std::vector<Update> updates;
   for (size_t i = 0; i < inner.results.size(); ++i) {
     const StateDecl* state = GradientOf(program, inner.results[i]);
     if (!state) continue;
-    Update u{i, state, {state->name}, no_decay.erase(state->name) == 0};
+    Update u{i, state, {state->name}, !no_decay.Contains(state->name)};
+    for (Group& group : groups) {
+      if (group.states.Contains(state->name) && !u.group) u.group = &group;
+    }
     if (state->kind == StateKind::kTable) {
       CheckTable(c, *state, fact.name);
     } else {
@@ -113,10 +155,14 @@ void BuildOptimizer(BuildContext& c, const OptimizerFact& fact) {
     updates.push_back(std::move(u));
   }
   if (updates.empty()) c.Fail(fmt::format("{}: {} returns no gradients", fact.name, inner.name));
-  if (!no_decay.empty()) {
-    c.Fail(fmt::format("{}: no_decay lists @{}, of which {} returns no gradient", fact.name,
-                       *no_decay.begin(), inner.name));
-  }
+  const auto check_used = [&](const StateSelection& selection, const char* name) {
+    if (const std::string unused = selection.Unused(); !unused.empty()) {
+      c.Fail(fmt::format("{}: {} lists {}, of which {} returns no gradient", fact.name, name,
+                         unused, inner.name));
+    }
+  };
+  check_used(no_decay, "no_decay");
+  for (const Group& group : groups) check_used(group.states, "groups");
 
   Function& f = BeginWrap(c, inner);
   Emitter emit(program, f, f.body());
@@ -135,20 +181,31 @@ void BuildOptimizer(BuildContext& c, const OptimizerFact& fact) {
     table_scale = EmitRate(c, emit, "table_scale", done);
     table_scale = emit.Emit("cast", {table_scale}, {{"dtype", DType::kF32}});
   }
+  // The rate of one state, where its group scales it.
+  const auto scaled = [&](Var rate, const Group* group) {
+    if (!group || group->lr_scale == 1) return rate;
+    Var scale = emit.Constant(group->lr_scale, rate ? rate.type().dtype() : DType::kF32);
+    return rate ? rate * scale : scale;
+  };
+  std::vector<Var> rates;
+  for (const Update& u : updates) {
+    rates.push_back(scaled(u.state->kind == StateKind::kTable ? table_scale : lr, u.group));
+  }
   Var next = ready ? emit.Emit("where", {ready, step, done}) : step;
   Var finite = emit.Emit("all_finite", {results[0]});
 
   Emitter region(program, f, emit.CommitRegion());
   region.SetLocation(c.at());
   region.EmitWithStates("guard", {}, std::span(&finite, 1));
-  for (const Update& u : updates) {
+  for (size_t i = 0; i < updates.size(); ++i) {
+    const Update& u = updates[i];
     const Var grad = results[u.result];
     if (u.state->kind == StateKind::kTable) {
-      const Var operands[] = {grad, Var(), table_scale};
+      const Var operands[] = {grad, Var(), rates[i]};
       region.EmitWithStates("push", u.states, operands);
     } else {
-      const Var operands[] = {grad, lr, step, ready};
-      region.EmitWithStates("update", u.states, operands, RuleAttrs(c, fact, u.penalties));
+      const Var operands[] = {grad, rates[i], step, ready};
+      region.EmitWithStates("update", u.states, operands, RuleAttrs(c, fact, u.penalties, u.group));
     }
   }
   region.EmitWithStates("write", {step_path}, std::span(&next, 1));
@@ -180,7 +237,14 @@ void AddOptimizers(BuilderSet& builders) {
     params.push_back({"no_decay",
                       StaticKind::kAny,
                       {},
-                      "a list of states, [@fc.b], without weight_decay, l1 and l2",
+                      "a list of states and patterns, [@fc.b, \"*.scale\"], without weight_decay, "
+                      "l1 and l2",
+                      {}});
+    params.push_back({"groups",
+                      StaticKind::kAny,
+                      {},
+                      "settings of some states: [group(\"tower.*\", lr_scale=0.1, "
+                      "weight_decay=0.0)]; of several groups with a state the first counts",
                       {}});
     params.push_back(
         RateParam("table_scale", 1.0,
