@@ -1,6 +1,6 @@
 // One training step of a 784-512-512-10 network with Adam. With --gemm onednn|openblas: the matrix
 // products of that step alone, by that library, and the memory traffic of Adam; the machine's
-// limit.
+// limit. With --profile the steps are profiled: what that costs.
 
 #include <fmt/format.h>
 
@@ -16,6 +16,7 @@
 #include "catamaran/base/thread_pool.h"
 #include "catamaran/exec/compile.h"
 #include "catamaran/exec/executable.h"
+#include "catamaran/exec/profile.h"
 #include "catamaran/exec/state.h"
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/parser.h"
@@ -61,7 +62,8 @@ Tensor InitialWeight(uint32_t layer, int64_t fan_in, int64_t fan_out) {
 
 class Step final : public Case {
  public:
-  Step(int64_t batch, int threads) : steps_(StepsOf(batch)) {
+  Step(int64_t batch, int threads, bool profiled) : steps_(StepsOf(batch)) {
+    if (profiled) options_.profile = &profile_;
     const auto builders = StandardBuilders();
     const Program flat = Flatten(Parse(kProgram, "mlp.ctm", StandardOps(), *builders), *builders);
     executable_ = Compile(flat, "train", {.threads = threads});
@@ -103,13 +105,15 @@ class Step final : public Case {
     const FeedValue feeds[] = {FeedValue(batch.x), FeedValue(batch.label)};
     float loss = 0;
     FetchBuffer fetch{.data = &loss, .capacity = sizeof(loss)};
-    if (!executable_->Run(*state_, feeds, {&fetch, 1}).committed) {
+    if (!executable_->Run(*state_, feeds, {&fetch, 1}, options_).committed) {
       throw std::runtime_error("the step was not committed");
     }
     return loss;
   }
 
   const int steps_;
+  Profile profile_;
+  RunOptions options_;
   std::shared_ptr<const Executable> executable_;
   std::unique_ptr<State> state_;
   std::vector<std::pair<std::string, Tensor>> initial_;
@@ -172,10 +176,11 @@ class Limit final : public Case {
 int main(int argc, char** argv) {
   using namespace catamaran::bench;
   const int threads = std::atoi(Option(argc, argv, "--threads", "1").c_str());
+  const bool profiled = Flag(argc, argv, "--profile");
   const std::string gemm = Option(argc, argv, "--gemm", "");
   return Serve("", [&](const std::string& name) -> std::unique_ptr<Case> {
     const int64_t batch = std::atoi(name.c_str() + std::string("batch").size());
-    if (gemm.empty()) return std::make_unique<Step>(batch, threads);
+    if (gemm.empty()) return std::make_unique<Step>(batch, threads, profiled);
     return std::make_unique<Limit>(
         batch, gemm == "onednn" ? GemmLibrary::kOneDnn : GemmLibrary::kOpenBlas, threads);
   });

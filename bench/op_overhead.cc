@@ -1,5 +1,6 @@
 // The chain of op-overhead: softmax of 16 floats, 1,000 times, each on the result before it. With
-// --kernel-alone the vector code of softmax is called directly, without a program.
+// --kernel-alone the vector code of softmax is called directly, without a program;
+// with --profile the chain is profiled: what that costs.
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "catamaran/base/cpu.h"
 #include "catamaran/exec/compile.h"
 #include "catamaran/exec/executable.h"
+#include "catamaran/exec/profile.h"
 #include "catamaran/exec/state.h"
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/parser.h"
@@ -25,7 +27,8 @@ constexpr int kRepeats = 400;
 
 class Chain final : public Case {
  public:
-  explicit Chain(int threads) {
+  Chain(int threads, bool profiled) {
+    if (profiled) options_.profile = &profile_;
     std::string text = "program chain\nfn chain(x0: f32[16]) -> f32[16] {\n";
     for (int i = 0; i < kOps; ++i) text += fmt::format("  x{} = softmax(x{})\n", i + 1, i);
     text += fmt::format("  return x{}\n}}\n", kOps);
@@ -49,9 +52,11 @@ class Chain final : public Case {
   void Once() {
     const FeedValue feed(x_);
     FetchBuffer fetch{.data = y_, .capacity = sizeof(y_)};
-    executable_->Run(*state_, {&feed, 1}, {&fetch, 1});
+    executable_->Run(*state_, {&feed, 1}, {&fetch, 1}, options_);
   }
 
+  Profile profile_;
+  RunOptions options_;
   std::shared_ptr<const Executable> executable_;
   std::unique_ptr<State> state_;
   Tensor x_;
@@ -80,9 +85,10 @@ class KernelAlone final : public Case {
 int main(int argc, char** argv) {
   using namespace catamaran::bench;
   const int threads = std::atoi(Option(argc, argv, "--threads", "1").c_str());
+  const bool profiled = Flag(argc, argv, "--profile");
   const bool kernel_alone = Flag(argc, argv, "--kernel-alone");
   return Serve("", [&](const std::string&) -> std::unique_ptr<Case> {
     if (kernel_alone) return std::make_unique<KernelAlone>();
-    return std::make_unique<Chain>(threads);
+    return std::make_unique<Chain>(threads, profiled);
   });
 }
