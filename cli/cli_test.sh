@@ -57,7 +57,7 @@ has 'version' "$out" 'catamaran 0.'
 run 0 --help
 has 'help has examples' "$out" 'Examples:'
 has 'help has exit codes' "$out" 'Exit codes'
-for command in check show run ops builders demo; do run 0 "$command" --help; done
+for command in check show run profile ops builders demo; do run 0 "$command" --help; done
 
 # ---- show
 for file in "$source"/examples/*.ctm; do
@@ -265,5 +265,29 @@ accuracy=$(sed -n 's/^\([0-9]*\)\.[0-9]* % of 2000.*/\1/p' out.txt)
 sed -n "s|^  $catamaran ||p" out.txt >commands.txt
 is 'the demo ends with commands' "$(wc -l <commands.txt)" 5
 while read -r -a command; do run 0 "${command[@]}"; done <commands.txt
+
+# ---- profile
+COLUMNS=250 run 0 profile "$source/examples/mlp.ctm" train --dim B=4 --runs 3
+has 'runs are counted' "$out" 'train: 3 runs of '
+has 'the machine is measured' "$out" 'GFLOP/s in products of matrices'
+has 'ops are shown with their kernels' "$out" 'matmul: '
+has 'lines are shown with what stands there' "$out" 'net  = mlp('
+has 'gradients are told apart' "$out" 'net backward'
+is 'sizes that were given need no note' "$err" ''
+run 0 profile "$source/examples/mlp.ctm" infer --runs 1 --by op --json
+has 'sizes that were not given are said' "$err" '--dim B=32'
+has 'JSON has them too' "$out" '"B": 32'
+run 0 profile "$source/examples/ctr.ctm" train --dim B=8 --runs 2 --threads 2 --ready-ops \
+  --timeline line.json
+has 'the timeline is a trace' "$(head -c 300 line.json)" '"traceEvents":['
+has 'memory is in it' "$(cat line.json)" '"memory (MB)","ph":"C"'
+has 'ops are in it' "$(cat line.json)" '"cat":"backward","ph":"X"'
+COLUMNS=80 run 0 profile "$source/examples/ctr.ctm" train --dim B=8 --runs 2
+is 'lines fit the terminal' "$(awk 'length($0) > 84' out.txt)" ''
+run 2 profile "$source/examples/mlp.ctm" train --dim C=4
+has 'a dimension that does not exist' "$err" 'no argument of train has a dimension C; there is B'
+run 1 profile "$source/examples/mlp.ctm" trian
+run 3 profile "$source/examples/mlp.ctm" train --runs 1 --timeline nowhere/line.json
+run 3 profile "$source/examples/mlp.ctm" infer --runs 1 --state nowhere
 
 report cli
