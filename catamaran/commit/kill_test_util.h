@@ -28,7 +28,7 @@ table @feat : u64 -> f32[4] = normal(std=0.1) {
   optimizer  = rowwise_adagrad(lr=0.05)
   admit      = count(2)
   unadmitted = shared
-  expire     = unseen(seconds=60)
+  expire     = unseen(seconds=10)
 }
 param @w : f32[4] = normal(std=0.5)
 fn loss(ids: u64[B, 3], label: f32[B]) -> f32[] {
@@ -63,7 +63,7 @@ class KilledModel {
     std::vector<float> labels;
     for (uint64_t i = 0; i < kBatch * 3; ++i) {
       // A window that moves on, so that old keys are seen no more and expire.
-      ids.push_back(step / 2 + Mix64(step << 16 | i) % 120);
+      ids.push_back(step * 2 + Mix64(step << 16 | i) % 60);
     }
     for (uint64_t i = 0; i < kBatch; ++i) {
       labels.push_back(static_cast<float>(Mix64(step << 32 | i) & 1));
