@@ -302,7 +302,8 @@ class Twin:
             result["test"] = self.evaluate(model, loss, predict, label, self.test)
         tables = {id(m.weight) for m in model.modules()
                   if isinstance(m, torch.nn.Embedding) and m.sparse}
-        result["params"] = sum(p.numel() for p in model.parameters() if id(p) not in tables)
+        result["params"] = sum(p.numel() for p in model.parameters()
+                               if id(p) not in tables and p.requires_grad)
         result["table_params"] = sum(p.numel() for p in model.parameters() if id(p) in tables)
         result["torch"] = torch.__version__
         with open(self.options.out, "w") as file:
