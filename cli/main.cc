@@ -23,6 +23,7 @@ Examples:
   catamaran show examples/ctr.ctm --fn train --expand
   catamaran run examples/mlp.ctm train --feed x=x.npy --feed label=y.npy --state model
   catamaran profile examples/mlp.ctm train --dim B=32   where its time goes
+  catamaran train examples/ctr.ctm --data train.rec --valid valid.rec --out runs/ctr
   catamaran table info model                       what lies in the tables of a saved state
   catamaran data convert clicks.csv clicks.rec     rows of any format to records
   catamaran ops matmul                             what an op does
@@ -30,8 +31,8 @@ Examples:
 `catamaran COMMAND --help` explains a command.
 
 Exit codes: 0 all went well; 1 the program, the data or the state is wrong; 2 the command line is
-wrong; 3 something outside (a missing file, a full disk, a lock). Errors go to stderr; colours only
-to a terminal, and never with NO_COLOR set.)";
+wrong; 3 something outside (a missing file, a full disk, a lock); 130 stopped by Ctrl-C. Errors go to
+stderr; colours only to a terminal, and never with NO_COLOR set.)";
 
 int Report(const Session& session, ExitCode code, const std::string& message) {
   std::fflush(stdout);
@@ -73,7 +74,10 @@ int RunAction(const Session& session) {
 
 int Main(int argc, char** argv) {
   Session session;
-  if (argc > 0) session.program = argv[0];
+  if (argc > 0) {
+    session.program = argv[0];
+    session.arguments.assign(argv + 1, argv + argc);
+  }
   CLI::App app(kAbout, "catamaran");
   app.set_version_flag("--version", fmt::format("catamaran {} (op set {}, {})", CATAMARAN_VERSION,
                                                 OpSet::kVersion, IsaName(DetectIsa())));
@@ -94,6 +98,9 @@ int Main(int argc, char** argv) {
   AddDemo(app, session);
   AddTable(app, session);
   AddData(app, session);
+  AddTrain(app, session);
+  AddEval(app, session);
+  AddPredict(app, session);
   if (const std::string problem = UnknownCommand(app, argc, argv); !problem.empty()) {
     return Report(session, kUsage, fmt::format("error: {}\nTry `catamaran --help`.", problem));
   }

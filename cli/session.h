@@ -26,9 +26,10 @@ namespace catamaran::cli {
 
 enum ExitCode : int {
   kOk = 0,
-  kWrong = 1,        // the user's program, data or state is wrong
-  kUsage = 2,        // the command line is wrong
-  kEnvironment = 3,  // a file is missing, a disk is full, a lock is held
+  kWrong = 1,          // the user's program, data or state is wrong
+  kUsage = 2,          // the command line is wrong
+  kEnvironment = 3,    // a file is missing, a disk is full, a lock is held
+  kInterrupted = 130,  // Ctrl-C; what was done until then is kept
 };
 
 // An Error that knows how the program ends.
@@ -55,7 +56,8 @@ auto Outside(F&& body) {
 
 struct Session {
   FileSystem& fs = PosixFileSystem();
-  std::string program = "catamaran";  // as it was called, for commands that the user may copy
+  std::string program = "catamaran";   // as it was called, for commands that the user may copy
+  std::vector<std::string> arguments;  // behind it
   Style out = Style::For(stdout);
   Style err = Style::For(stderr);
   std::vector<std::string> libraries;  // of ops and builders, to load
@@ -96,5 +98,8 @@ void AddBuilders(CLI::App& app, Session& session);
 void AddDemo(CLI::App& app, Session& session);
 void AddTable(CLI::App& app, Session& session);  // cli/table/
 void AddData(CLI::App& app, Session& session);   // cli/data/
+void AddTrain(CLI::App& app, Session& session);  // cli/train/
+void AddEval(CLI::App& app, Session& session);
+void AddPredict(CLI::App& app, Session& session);
 
 }  // namespace catamaran::cli

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# cli/train/train_test.sh CATAMARAN: `catamaran train`, `eval` and `predict` with the real program.
+# shellcheck source=cli/test_helpers.sh
+source "$(dirname "$0")/../test_helpers.sh"
+
+cat >shop.ctm <<'X'
+program shop
+table @taste : u64 -> f32[4] = normal(std=0.1) {
+  features = [user, item]
+  optimizer = adagrad(lr=0.1)
+}
+fc = linear(6, 1)
+drop = dropout(0.1)
+fn net(user: u64[B], item: u64[B], x: f32[B, 2], training: static bool = false) -> f32[B] {
+  e = lookup(@taste, user, feature=user) * lookup(@taste, item, feature=item)
+  return sigmoid(reshape(fc(drop(concat(e, x, axis=1), training=training)), [B]))
+}
+fn infer(user: u64[B], item: u64[B], x: f32[B, 2]) -> (p: f32[B]) { return net(user, item, x) }
+fn loss(user: u64[B], item: u64[B], x: f32[B, 2], label: f32[B]) -> (loss: f32[]) {
+  return mean(binary_cross_entropy(net(user, item, x, training=true), label))
+}
+train = adam(clip(grad(loss), norm=1.0), lr=cosine(0.01, steps=100000))
+X
+rows() {  # file, count, seed
+  awk -v n="$2" -v seed="$3" 'BEGIN { srand(seed); print "user,item,x1,x2,label,when"
+    for (i = 0; i < n; ++i) {
+      u = int(rand() * 20); t = int(rand() * 30); a = rand() * 2 - 1; b = rand() * 2 - 1
+      p = 1 / (1 + exp(-2 * (a - b) - ((u * 7 + t * 3) % 5 - 2)))
+      printf "%d,%d,%.4f,%.4f,%d,%d\n", u, t, a, b, rand() < p, 1700000000 + i } }' >"$1"
+}
+rows train.csv 2000 1
+rows valid.csv 300 2
+bind=(--bind x=x1,x2)
+train=(train shop.ctm --data train.csv --valid valid.csv "${bind[@]}" --batch 32 --log-every 20
+  --event-time 1700000000)
+# Everything that was measured, but for times.
+measured() { sed 's/"seconds":[0-9.e-]*,//; s/,"rows_per_second":[0-9.]*//' "$1/metrics.jsonl"; }
+dense() { sha256sum <"$(ls -t "$1"/dense-* | head -1)"; }
+table_rows() { "$catamaran" table export "$1" @taste "$2" >/dev/null 2>&1; sort "$2" | sha256sum; }
+
+# ---- usage and errors
+for command in train eval predict; do
+  run 0 "$command" --help
+  has "help of $command has examples" "$out" 'Examples:'
+done
+run 2 train shop.ctm
+has 'data is wanted' "$err" '--data'
+run 3 train shop.ctm --data nowhere.csv
+has 'a missing file' "$err" 'nowhere.csv'
+run 1 train shop.ctm --data train.csv --out a
+has 'a missing column names the line' "$err" 'shop.ctm:13: argument x : f32[B, 2]: train.csv has no column x'
+has 'and lists the columns' "$err" 'user: i64, item: i64, x1: f32'
+[ ! -e a ] || fail 'nothing is made when something does not fit'
+run 2 "${train[@]}" --resume
+has 'resume needs a place' "$err" '--out DIR'
+run 1 "${train[@]}" --metric acu
+has 'a misspelt metric' "$err" 'did you mean auc?'
+run 2 "${train[@]}" --commit-every often
+run 1 "${train[@]}" --best profit --out b1
+has 'an unknown metric to find the best by' "$err" 'there are loss, auc, log_loss, accuracy'
+
+# ---- a run
+run 0 "${train[@]}" --epochs 3 --out whole
+has 'arguments are listed' "$out" 'x : f32[B, 2]'
+has 'validations are shown' "$out" 'auc'
+has 'how it ended' "$out" 'Done: 189 steps, 6,000 rows'
+for file in report.html metrics.jsonl program.ctm latest best; do
+  [ -e "whole/$file" ] || fail "whole/$file is missing"
+done
+has 'the report has curves' "$(cat whole/report.html)" '<polyline'
+run 2 "${train[@]}" --out whole
+has 'a run is not overwritten' "$err" '--resume'
+
+# ---- cut by Ctrl-C, and killed
+long=(--epochs 400 --valid-every 200 --commit-every 50)
+run 0 "${train[@]}" "${long[@]}" --steps 3000 --out long
+start() { "$catamaran" "${train[@]}" "${long[@]}" --steps 3000 --out "$@" >out.txt 2>err.txt & pid=$!; }
+wait_for() { for _ in $(seq 200); do [ -e "$1" ] && return; sleep 0.02; done; }
+start cut --quiet
+wait_for cut/latest/commit-2
+kill -INT "$pid"
+wait "$pid"
+is 'Ctrl-C has its own exit code' "$?" 130
+out=$(cat out.txt)
+has 'it says how to go on' "$out" '--resume'
+run 0 "${train[@]}" "${long[@]}" --steps 3000 --out cut --resume --quiet
+is 'a run that was interrupted measures the same' "$(measured cut)" "$(measured long)"
+is 'and ends in the same state' "$(dense cut/latest)" "$(dense long/latest)"
+is 'and has the same best' "$(dense cut/best)" "$(dense long/best)"
+for _ in 1 2; do
+  start killed --quiet --resume
+  sleep 0.3
+  kill -KILL "$pid"
+  wait "$pid" 2>/dev/null
+done
+run 0 "${train[@]}" "${long[@]}" --steps 3000 --out killed --resume --quiet
+is 'a run that was killed measures the same' "$(measured killed)" "$(measured long)"
+is 'and ends in the same state' "$(dense killed/latest)" "$(dense long/latest)"
+is 'and the same rows' "$(table_rows killed/latest k.csv)" "$(table_rows long/latest l.csv)"
+run 1 "${train[@]}" "${long[@]}" --out cut --resume --shuffle 10
+has 'other settings are refused' "$err" 'shuffle was 65536 and is 10'
+
+# ---- eval, predict
+run 0 eval shop.ctm --state whole --data valid.csv "${bind[@]}" --json
+has 'the best state is evaluated' "$out" '"state":"whole/best"'
+auc=$(sed 's/.*"auc":\([0-9.]*\).*/\1/' <<<"$out")
+has 'as it was when validated' "$(grep '"best":true' whole/metrics.jsonl | tail -1)" "\"auc\":$auc"
+run 0 predict shop.ctm --state whole --data valid.csv "${bind[@]}" --out p.csv --keep user,label
+is 'a header, and a row a row' "$(head -1 p.csv) $(wc -l <p.csv)" 'user,label,p 301'
+is 'in order' "$(cut -d, -f1 p.csv | tail -n +2)" "$(cut -d, -f1 valid.csv | tail -n +2)"
+run 0 predict shop.ctm --state whole --data valid.csv "${bind[@]}" --out p.jsonl
+is 'JSON rows' "$(wc -l <p.jsonl)" 300
+for file in p.rec p.npy; do
+  run 0 predict shop.ctm --state whole --data valid.csv "${bind[@]}" --out "$file"
+done
+run 0 data head p.rec
+has 'records can be read' "$out" 'p'
+run 2 predict shop.ctm --state whole --data valid.csv "${bind[@]}" --out p.xls
+run 3 eval shop.ctm --state nowhere --data valid.csv "${bind[@]}"
+
+# ---- online, and bad rows
+run 0 train shop.ctm --data train.csv "${bind[@]}" --online --time when --window 10m --out online
+has 'windows of event time' "$(grep -c window online/metrics.jsonl)" 4
+sed '5s/.*/x,y/' train.csv >bad.csv
+printf 'user: i64\nitem: i64\nx1: f32\nx2: f32\nlabel: i64\nwhen: i64\n' >columns
+run 1 train shop.ctm --data bad.csv "${bind[@]}" --schema columns
+has 'a bad row is named' "$err" 'bad.csv:5'
+run 0 train shop.ctm --data bad.csv "${bind[@]}" --schema columns --bad-rows 1
+has 'and skipped if it may be' "$out" '1,999 rows'
+report cli_train
