@@ -36,7 +36,10 @@ TrainSummary Trainer::Run() {
       summary.end = TrainEnd::kStopped;
       break;
     }
-    if (counters_.validation_due && !Validate()) continue;
+    if (counters_.validation_due) {
+      Validate();
+      continue;  // a hook may have called Stop
+    }
     if (gives_up()) {
       summary.end = TrainEnd::kEarly;
       break;
@@ -217,8 +220,8 @@ void Trainer::LogTraining(int64_t now) {
   if (log_) log_->Append(line);
 }
 
-// False if Stop came meanwhile; then it is still due.
-bool Trainer::Validate() {
+// If Stop comes meanwhile it stays due.
+void Trainer::Validate() {
   const int64_t began = SteadyClock().Now();
   state_->Publish();
   evaluator_->Clear();
@@ -226,7 +229,7 @@ bool Trainer::Validate() {
   while (const Batch* batch = valid_.pipeline->Next()) {
     evaluator_->Add(*state_, batch->rows);
     if (hooks_.validating) hooks_.validating(evaluator_->rows());
-    if (stop_.load(std::memory_order_relaxed)) return false;
+    if (stop_.load(std::memory_order_relaxed)) return;
   }
   if (evaluator_->rows() == 0)
     Fail("{}: there are no rows to validate on", NameOf(*options_.valid));
@@ -241,7 +244,6 @@ bool Trainer::Validate() {
   logged_at_ = SteadyClock().Now();  // the rate is that of training
   last_validation_ = validation;
   if (hooks_.after_validation) hooks_.after_validation(validation);
-  return true;
 }
 
 // Is it the best? Then it is kept.

@@ -207,7 +207,7 @@ class Trainer {
   void Predict(const Batch& batch, int64_t event_time);
   void EndWindow(int64_t event_time);
   void LogTraining(int64_t now);
-  bool Validate();
+  void Validate();
   void Judge(Validation& validation);
   void ChooseBest(const MetricValues& values);
   void Finish(TrainSummary& summary);

@@ -1,0 +1,254 @@
+#include "catamaran/train/trainer.h"
+
+#include <gmock/gmock.h>
+
+#include "catamaran/commit/commit_directory.h"
+#include "catamaran/train/train_test_util.h"
+
+namespace catamaran {
+namespace {
+
+using ::catamaran::testing::FlatFrom;
+using ::catamaran::testing::kShop;
+using ::testing::HasSubstr;
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  TrainerTest() {
+    testing::WriteShopRows(fs_, Path("train.rec"), 700, 1);
+    testing::WriteShopRows(fs_, Path("valid.rec"), 300, 2);
+  }
+  std::string Path(const std::string& name) const { return JoinPath(scratch_.path(), name); }
+
+  // 11 batches an epoch, 4 epochs, shuffled.
+  TrainerOptions Options(const std::string& out) {
+    TrainerOptions options;
+    options.data.paths = {Path("train.rec")};
+    options.data.pipeline.batch_rows = 64;
+    options.data.pipeline.epochs = 4;
+    options.data.pipeline.shuffle_window = 200;
+    options.data.pipeline.seed = 3;
+    options.valid.emplace().paths = {Path("valid.rec")};
+    if (!out.empty()) options.out = Path(out);
+    options.resume = true;
+    options.log_every = 5;
+    options.valid_every = 6;
+    options.event_time = 1'700'000'000'000'000'000;
+    return options;
+  }
+
+  // Stops after the step of that number; 0: never.
+  TrainSummary Run(TrainerOptions options, int64_t stop_after = 0) {
+    Trainer trainer(fs_, FlatFrom(kShop), std::move(options));
+    trainer.hooks().after_step = [&](TrainStep& step) {
+      if (step.number == stop_after) trainer.Stop();
+    };
+    return trainer.Run();
+  }
+
+  // All that a state holds, as bytes: dense values, rows by key, step.
+  std::string StateBytes(const std::string& directory) {
+    const Program flat = FlatFrom(kShop);
+    const LoadedState loaded = LoadState(fs_, directory, flat);
+    std::string bytes = fmt::format("step {} ", loaded.state->step());
+    loaded.state->ForEach([&](const StateInfo&, const Tensor& value) {
+      bytes.append(static_cast<const char*>(value.raw_data()), value.num_bytes());
+    });
+    DurableTable& table = loaded.state->table("taste");
+    auto cut = table.Cut(true);
+    for (const RowClass c : {RowClass::kFull, RowClass::kNarrow, RowClass::kWaiting}) {
+      cut->ForEachRow(c, [&](const uint32_t* record) {
+        bytes.append(reinterpret_cast<const char*>(record),
+                     sizeof(uint32_t) *
+                         static_cast<size_t>(table.layout().classes[static_cast<size_t>(c)].words));
+      });
+    }
+    table.EndCut(std::move(cut), true);
+    return bytes;
+  }
+
+  // Lines of metrics.jsonl without what depends on the clock.
+  std::vector<std::string> Lines(const std::string& out) {
+    std::vector<std::string> lines;
+    for (MetricsLine line : ReadMetrics(fs_, Path(out + "/metrics.jsonl"))) {
+      line.seconds = 0;
+      line.rows_per_second = 0;
+      lines.push_back(FormatLine(line));
+    }
+    return lines;
+  }
+
+  void ExpectSameRun(const std::string& a, const std::string& b) {
+    EXPECT_EQ(Lines(a), Lines(b));
+    EXPECT_EQ(StateBytes(Path(a + "/latest")), StateBytes(Path(b + "/latest")));
+    EXPECT_EQ(StateBytes(Path(a + "/best")), StateBytes(Path(b + "/best")));
+  }
+
+  FileSystem& fs_ = PosixFileSystem();
+  ScratchDirectory scratch_{PosixFileSystem(), SystemScratch()};
+};
+
+TEST_F(TrainerTest, LearnsAndKeepsTheBest) {
+  const TrainSummary summary = Run(Options("a"));
+  EXPECT_EQ(summary.end, TrainEnd::kDone);
+  EXPECT_EQ(summary.counters.batches, 44);
+  EXPECT_EQ(summary.counters.rows, 2800);
+  EXPECT_EQ(summary.best_metric, "auc");
+  EXPECT_GT(summary.counters.best.value, 0.7);
+  EXPECT_TRUE(fs_.Exists(Path("a/report.html")));
+  const Program flat = FlatFrom(kShop);
+  EXPECT_EQ(LoadState(fs_, Path("a/best"), flat).state->step(), summary.counters.best.step);
+}
+
+TEST_F(TrainerTest, ARunThatWasCutAnywhereEqualsOneThatWasNot) {
+  Run(Options("whole"));
+  // At a line, at a validation, at the end of an epoch, in the middle, twice.
+  int number = 0;
+  for (const std::vector<int64_t>& cuts :
+       {std::vector<int64_t>{5}, {6}, {11}, {17}, {3, 29}, {43}}) {
+    const std::string out = fmt::format("cut{}", number++);
+    for (const int64_t cut : cuts) {
+      EXPECT_EQ(Run(Options(out), cut).end, TrainEnd::kStopped);
+      EXPECT_EQ(Lines(out).size(), [&] {
+        size_t n = 0;
+        for (const std::string& line : Lines("whole")) {
+          const MetricsLine l = ParseLine(line, "");
+          n += l.step < cut || (l.step == cut && l.kind == "train" && cut % 5 == 0);
+        }
+        return n;
+      }()) << cut;
+    }
+    EXPECT_EQ(Run(Options(out)).end, TrainEnd::kDone);
+    ExpectSameRun("whole", out);
+  }
+}
+
+TEST_F(TrainerTest, ACrashGoesBackToTheLastCommitAndComesToTheSameEnd) {
+  TrainerOptions options = Options("whole");
+  options.commit_every = 4;
+  Run(options);
+  options.out = Path("crash");
+  {
+    Trainer trainer(fs_, FlatFrom(kShop), options);
+    trainer.hooks().after_step = [](TrainStep& step) {
+      if (step.number == 23) throw std::runtime_error("the process dies");  // commits nothing
+    };
+    EXPECT_THROW(trainer.Run(), std::runtime_error);
+  }
+  EXPECT_LT(LoadState(fs_, Path("crash/latest"), FlatFrom(kShop)).state->step(), 23);
+  Run(options);
+  ExpectSameRun("whole", "crash");
+}
+
+TEST_F(TrainerTest, EarlyStoppingCountsAcrossACut) {
+  TrainerOptions options = Options("whole");
+  options.patience = 2;
+  options.best = "loss";
+  options.best_is_higher = true;  // it falls, so the first is the best
+  const TrainSummary whole = Run(options);
+  EXPECT_EQ(whole.end, TrainEnd::kEarly);
+  EXPECT_EQ(whole.counters.best.worse, 2);
+  options.out = Path("cut");
+  Run(options, 13);
+  EXPECT_EQ(Run(options).end, TrainEnd::kEarly);
+  ExpectSameRun("whole", "cut");
+}
+
+TEST_F(TrainerTest, OnlineWindowsGoOnAcrossACut) {
+  const auto online = [&](const std::string& out) {
+    TrainerOptions options = Options(out);
+    options.valid.reset();
+    options.valid_every = 0;
+    options.online.on = true;
+    options.online.window_rows = 0;
+    options.online.window_ns = 300'000'000'000;
+    options.time_column = "when";
+    options.data.pipeline.shuffle_window = 0;
+    options.data.pipeline.epochs = 1;
+    return options;
+  };
+  Run(online("whole"));
+  Run(online("cut"), 7);
+  Run(online("cut"));
+  EXPECT_EQ(Lines("whole"), Lines("cut"));
+  EXPECT_EQ(StateBytes(Path("whole/latest")), StateBytes(Path("cut/latest")));
+  int64_t rows = 0;
+  for (const MetricsLine& line : ReadMetrics(fs_, Path("whole/metrics.jsonl"))) {
+    if (line.kind != "window") continue;
+    rows += line.rows;
+    EXPECT_NE(FindMetric(line.metrics, "auc"), nullptr);
+  }
+  EXPECT_EQ(rows, 700);
+}
+
+TEST_F(TrainerTest, OtherSettingsAreNotGoneOnWith) {
+  TrainerOptions options = Options("a");
+  options.settings["batch"] = "64";
+  Run(options, 3);
+  options.settings["batch"] = "128";
+  try {
+    Run(options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("batch was 64 and is 128"));
+  }
+  options.allow_other_settings = true;
+  EXPECT_EQ(Run(options).end, TrainEnd::kDone);
+}
+
+TEST_F(TrainerTest, HooksFetchFeedAndReplaceAnyValue) {
+  TrainerOptions options = Options("");
+  options.valid.reset();
+  options.fetch = {"h", "loss"};
+  options.feed.given = {"x"};
+  options.max_steps = 2;
+  Trainer trainer(fs_, FlatFrom(kShop), options);
+  int64_t steps = 0;
+  trainer.hooks().before_step = [&](TrainStep& step) {
+    step.Feed("x", Tensor::Zeros(DType::kF32, {step.rows->rows(), 2}));
+  };
+  trainer.hooks().after_step = [&](TrainStep& step) {
+    ++steps;
+    const Tensor& h = step.Fetched("h");
+    EXPECT_EQ(h.shape(), Shape({64, 6}));
+    EXPECT_EQ(h.data<float>()[4], 0.0f);
+    EXPECT_EQ(step.Fetched("loss").item<float>(), static_cast<float>(step.results[0].second));
+    EXPECT_TRUE(step.status.committed);
+  };
+  trainer.Run();
+  EXPECT_EQ(steps, 2);
+}
+
+TEST_F(TrainerTest, StepsThatAreRefusedAreCountedAndTooManyAreAnError) {
+  constexpr const char* kBad = R"(program bad
+param @w : f32[2] = 1.0
+fn loss(x: f32[B, 2], label: f32[B]) -> (loss: f32[]) { return mean(log(sum(x * @w * 0.0, axes=[1]) - 1.0)) }
+train = sgd(grad(loss), lr=0.1)
+)";
+  TrainerOptions options = Options("a");
+  options.valid.reset();
+  options.valid_every = 0;
+  options.max_refused = 3;
+  Trainer trainer(fs_, FlatFrom(kBad), options);
+  try {
+    trainer.Run();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("train: 4 steps in a row were refused"));
+  }
+  EXPECT_EQ(trainer.counters().refused, 4);
+  EXPECT_EQ(trainer.state().step(), 0);
+}
+
+TEST_F(TrainerTest, KeysOfComingBatchesAreThoseThatLookupAsksFor) {
+  const Program flat = FlatFrom(kShop);
+  const auto lookups = FindArgumentLookups(flat, *flat.items.FindFunction("train"));
+  ASSERT_EQ(lookups.size(), 2u);
+  EXPECT_EQ(lookups[0].table, "taste");
+  EXPECT_EQ(lookups[0].argument, 0);
+  EXPECT_EQ(lookups[0].salt, FeatureSalt("user"));
+  EXPECT_EQ(lookups[1].salt, FeatureSalt("item"));
+}
+
+}  // namespace
+}  // namespace catamaran
