@@ -101,5 +101,6 @@ void AddData(CLI::App& app, Session& session);   // cli/data/
 void AddTrain(CLI::App& app, Session& session);  // cli/train/
 void AddEval(CLI::App& app, Session& session);
 void AddPredict(CLI::App& app, Session& session);
+void AddFeatures(CLI::App& app, Session& session);  // cli/features/
 
 }  // namespace catamaran::cli
