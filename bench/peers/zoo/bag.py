@@ -25,6 +25,6 @@ class Bag(torch.nn.Module):
 
 model = Bag()
 # Only words that occur in a batch are updated, with their moments, as we do.
-optimizers = [torch.optim.SparseAdam(model.words.parameters(), lr=0.003),
-              torch.optim.Adam(model.deep.parameters(), lr=0.003)]
+optimizers = [torch.optim.SparseAdam(model.words.parameters(), lr=0.003, eps=1e-12),
+              torch.optim.Adam(model.deep.parameters(), lr=0.003, eps=1e-12)]
 t.fit(model, optimizers, lambda batch: F.cross_entropy(model(batch), batch["label"]), predict=model)
