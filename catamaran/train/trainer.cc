@@ -66,7 +66,10 @@ bool Trainer::Step() {
     counters_.validation_due = evaluator_ && counters_.last_validation != counters_.batches;
     return false;
   }
-  if (waiting_ == nullptr) waiting_ = data_.pipeline->Next();
+  if (waiting_ == nullptr) {
+    const ProfilePhase phase(options_.profile, "waiting for data", /*waiting=*/true);
+    waiting_ = data_.pipeline->Next();
+  }
   if (waiting_ == nullptr || waiting_->epoch != counters_.epoch) {
     const bool at_end = waiting_ == nullptr;
     const bool by_epoch = options_.valid_every == 0 && counters_.batches > 0 &&
@@ -116,6 +119,7 @@ void Trainer::RunStep(const Batch& batch) {
   }
   RunOptions run;
   run.event_time = step_.event_time;
+  run.profile = options_.profile;
   if (options_.fetch.empty()) {
     step_.status = train_->Run(*state_, feeds, results_->buffers(), run);
   } else {
@@ -178,7 +182,10 @@ void Trainer::Predict(const Batch& batch, int64_t event_time) {
       counters_.window_end = (event_time / online.window_ns + 1) * online.window_ns;
     }
   }
-  scorer_->Add(*state_, batch.rows);
+  {
+    const ProfilePhase phase(options_.profile, "predicting");
+    scorer_->Add(*state_, batch.rows);
+  }
   // Before the batch is learned from: the window ends with it, whatever comes of the step.
   if (online.window_rows > 0 && scorer_->rows() >= online.window_rows) EndWindow(event_time);
 }
@@ -222,6 +229,7 @@ void Trainer::LogTraining(int64_t now) {
 
 // If Stop comes meanwhile it stays due.
 void Trainer::Validate() {
+  const ProfilePhase phase(options_.profile, "validating");
   const int64_t began = SteadyClock().Now();
   state_->Publish();
   evaluator_->Clear();

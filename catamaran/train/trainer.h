@@ -34,6 +34,7 @@
 #include "catamaran/commit/state_file.h"
 #include "catamaran/exec/compile.h"
 #include "catamaran/exec/executable.h"
+#include "catamaran/exec/profile.h"
 #include "catamaran/train/counters.h"
 #include "catamaran/train/entry_points.h"
 #include "catamaran/train/evaluator.h"
@@ -83,6 +84,9 @@ struct TrainerOptions {
   FeedOptions feed;
   // Inner values of `train` that hooks fetch, and that they feed (see expose_values.h).
   std::vector<std::string> fetch, replace;
+  // Where the time of steps, validations and commits, and of waiting for data, is added up, if
+  // anybody looks; outlives the trainer.
+  Profile* profile = nullptr;
   // What decides the results beside the above: a run goes on only if all are equal.
   RunSettings settings;
   bool allow_other_settings = false;

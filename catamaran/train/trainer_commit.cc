@@ -24,6 +24,7 @@ void Trainer::CommitIfDue() {
 }
 
 void Trainer::StartCommit() {
+  const ProfilePhase phase(options_.profile, "committing");
   log_->Sync();
   commits_->StartCommit(PositionsNow());
   committing_ = true;
@@ -34,6 +35,7 @@ void Trainer::StartCommit() {
 void Trainer::EndStartedCommit() {
   if (!committing_) return;
   committing_ = false;
+  const ProfilePhase phase(options_.profile, "committing");
   try {
     const CommitResult result = commits_->Wait();
     if (hooks_.after_commit) hooks_.after_commit(result);
@@ -46,6 +48,7 @@ void Trainer::EndStartedCommit() {
 void Trainer::Commit() {
   if (!commits_) return;
   EndStartedCommit();
+  const ProfilePhase phase(options_.profile, "committing");
   log_->Sync();
   const CommitResult result = commits_->Commit(PositionsNow());
   last_commit_batches_ = counters_.batches;

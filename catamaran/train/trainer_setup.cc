@@ -69,6 +69,7 @@ void Trainer::OpenData() {
     if (before) before(rows);
     keys_ahead_->Announce(rows);
   };
+  if (options_.profile != nullptr) data.pipeline.trace = options_.profile->trace();
   FeedOptions feed = options_.feed;
   feed.data = NameOf(data);
   feed.given.insert(options_.replace.begin(), options_.replace.end());

@@ -5,9 +5,12 @@
 #include <chrono>
 
 #include "catamaran/base/hash.h"
+#include "catamaran/base/memory_sampler.h"
 #include "catamaran/data/features/fitted_file.h"
 #include "catamaran/ir/printer.h"
 #include "catamaran/train/trainer.h"
+#include "cli/profile.h"
+#include "cli/terminal.h"
 #include "cli/train/commands.h"
 #include "cli/train/durations.h"
 #include "cli/train/stop_signals.h"
@@ -28,6 +31,8 @@ struct TrainCommand {
   std::optional<int64_t> shuffle;
   uint64_t seed = 1;
   std::optional<double> event_time;
+  bool profile = false;
+  std::string timeline;
 };
 
 constexpr int64_t kDefaultShuffle = 65'536;
@@ -163,6 +168,44 @@ std::string ResumeCommand(const Session& session) {
   return resumes ? text : text + " --resume";
 }
 
+// What --profile and --timeline look at, from before the run until it has been shown.
+class RunSights {
+ public:
+  RunSights(FileSystem& fs, const TrainCommand& command) : fs_(fs), command_(command) {
+    if (!command.profile && command.timeline.empty()) return;
+    limits_ = MeasureMachineLimits(command.model.threads);
+    if (!command.timeline.empty()) {
+      trace_.emplace();
+      trace_->NameThread("trainer");
+      memory_.emplace(*trace_);
+    }
+    profile_.emplace(ProfileOptions{.every = 0, .trace = trace_ ? &*trace_ : nullptr});
+  }
+
+  Profile* profile() { return profile_ ? &*profile_ : nullptr; }
+
+  // While what was profiled is still there.
+  void Show() {
+    memory_.reset();
+    if (command_.profile) {
+      PrintProfile(MakeReport(*profile_, limits_), {.width = LineWidth(stdout)});
+    }
+    if (!trace_) return;
+    Outside([&] { WriteTimeline(fs_, *trace_, command_.timeline); });
+    fmt::print(
+        stderr, "{}: open it at ui.perfetto.dev{}\n", command_.timeline,
+        trace_->dropped() == 0 ? "" : fmt::format(" ({} events did not fit)", trace_->dropped()));
+  }
+
+ private:
+  FileSystem& fs_;
+  const TrainCommand& command_;
+  MachineLimits limits_;
+  std::optional<Trace> trace_;
+  std::optional<MemorySampler> memory_;
+  std::optional<Profile> profile_;
+};
+
 ExitCode Train(Session& session, const TrainCommand& command) {
   if (command.out.empty() && command.resume) {
     throw CommandError(kUsage, "--resume goes on with a run that was kept: give --out DIR");
@@ -178,6 +221,8 @@ ExitCode Train(Session& session, const TrainCommand& command) {
   }
   const std::string text = Print(file.written);
   const std::string features = options.data.features ? FittedText(*options.data.features) : "";
+  RunSights sights(session.fs, command);
+  options.profile = sights.profile();
   Trainer trainer(session.fs, std::move(file.flat), std::move(options));
   if (!command.out.empty()) {
     Outside([&] {
@@ -199,6 +244,7 @@ ExitCode Train(Session& session, const TrainCommand& command) {
     }
   }
   display.ShowEnd(summary);
+  sights.Show();
   if (!command.out.empty()) {
     fmt::print("  kept in     {} (report.html, metrics.jsonl, latest{})\n", command.out,
                summary.counters.best.step > 0 ? ", best" : "");
@@ -263,6 +309,10 @@ void AddTrain(CLI::App& app, Session& session) {
   sub->add_flag("--online", c.online,
                 "predict each batch before it is learned from, and measure windows of that");
   sub->add_option("--window", c.window, "of --online: rows, or event time as 1h, 1d (10000)");
+  sub->add_flag("--profile", c.profile,
+                "say at the end where the time went: by op, line and layer; waiting for data");
+  sub->add_option("--timeline", c.timeline,
+                  "write what happened when, for ui.perfetto.dev: FILE.json");
   sub->add_flag("--quiet", c.quiet, "no progress; only how it ended");
   sub->footer(
       "\nColumns feed the arguments of `train` that have their names. Further results of the loss\n"

@@ -127,4 +127,14 @@ run 1 train shop.ctm --data bad.csv "${bind[@]}" --schema columns
 has 'a bad row is named' "$err" 'bad.csv:5'
 run 0 train shop.ctm --data bad.csv "${bind[@]}" --schema columns --bad-rows 1
 has 'and skipped if it may be' "$out" '1,999 rows'
+
+# ---- where the time goes
+run 0 train shop.ctm --data train.csv "${bind[@]}" --batch 32 --profile --timeline run.json --quiet
+has 'ops are shown' "$out" 'by op'
+has 'layers are shown' "$out" 'by layer'
+has 'waiting is told apart' "$out" 'waiting for data'
+has 'readers are in the timeline' "$(cat run.json)" '"reader"'
+has 'and what they do' "$(cat run.json)" 'read and transform rows'
+has 'steps are' "$(cat run.json)" '"trainer"'
+
 report cli_train

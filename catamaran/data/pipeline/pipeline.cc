@@ -11,6 +11,7 @@
 #include "catamaran/base/clock.h"
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
+#include "catamaran/base/trace.h"
 #include "catamaran/data/part_rows.h"
 #include "catamaran/data/pipeline/chunk_reader.h"
 #include "catamaran/data/pipeline/planner.h"
@@ -297,10 +298,13 @@ class Pipeline::Impl {
   // it does it.
   bool RunJob(Lock& lock, Worker& worker) {
     if (Slot* slot = PlannedSlot()) {
+      const TraceSpan span(options_.trace, make_batch_);
       MakeBatch(lock, *slot);
     } else if (const std::shared_ptr<Window> window = planner_.TakeUnarranged()) {
+      const TraceSpan span(options_.trace, arrange_);
       Arrange(lock, *window);
     } else if (MayRead()) {
+      const TraceSpan span(options_.trace, read_);
       ReadChunk(lock, worker);
     } else {
       return false;
@@ -498,6 +502,7 @@ class Pipeline::Impl {
 
   void Work() {
     Worker worker;
+    if (options_.trace != nullptr) options_.trace->NameThread("reader");
     Lock lock(mutex_);
     int64_t then = SteadyClock().Now();
     while (!stop_) {
@@ -507,6 +512,10 @@ class Pipeline::Impl {
       (busy ? stats_.busy_ns : stats_.idle_ns) += now - then;
       then = now;
     }
+  }
+
+  const TraceName* NameOf(std::string_view job) const {
+    return options_.trace != nullptr ? options_.trace->Name(job, "data") : nullptr;
   }
 
   const OpenRows open_;
@@ -519,6 +528,10 @@ class Pipeline::Impl {
   const int64_t parts_;  // 0: read in order
   const int64_t chunk_rows_;
   OrderKey key_;
+  // What jobs are called in the trace.
+  const TraceName* const read_ = NameOf("read and transform rows");
+  const TraceName* const arrange_ = NameOf("shuffle a window");
+  const TraceName* const make_batch_ = NameOf("make a batch");
 
   // The consumer's.
   Batch current_;

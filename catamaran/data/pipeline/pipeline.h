@@ -42,6 +42,8 @@
 
 namespace catamaran {
 
+class Trace;
+
 struct PipelineOptions {
   // That read, transform and batch; 0: Next does it all.
   int threads = 1;
@@ -67,6 +69,8 @@ struct PipelineOptions {
   // Hears of each batch when it is ready, `prefetch` batches before the consumer gets it where
   // there is time, in order, one at a time, on any thread. It may not call the Pipeline.
   std::function<void(const RowBlock&)> ahead;
+  // Where its threads write what they do when, if anybody looks; outlives it.
+  Trace* trace = nullptr;
 };
 
 struct Batch {
