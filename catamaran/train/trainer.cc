@@ -62,7 +62,7 @@ TrainSummary Trainer::Run() {
 
 // One batch. False at the end, or when a validation is due before there is another.
 bool Trainer::Step() {
-  if (options_.max_steps > 0 && counters_.batches >= options_.max_steps) {
+  if (options_.max_steps && counters_.batches >= *options_.max_steps) {
     counters_.validation_due = evaluator_ && counters_.last_validation != counters_.batches;
     return false;
   }

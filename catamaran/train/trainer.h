@@ -63,8 +63,8 @@ struct TrainerOptions {
   uint64_t seed = 1;    // of a new state
   CompileOptions compile;
 
-  int64_t max_steps = 0;    // batches; 0: to the end of the data
-  int64_t valid_every = 0;  // batches; 0: by epochs
+  std::optional<int64_t> max_steps;  // batches; none: to the end of the data
+  int64_t valid_every = 0;           // batches; 0: by epochs
   int64_t valid_every_epochs = 1;
   int64_t log_every = 100;   // batches between two lines of training in metrics.jsonl
   int64_t commit_every = 0;  // batches; 0: by time alone

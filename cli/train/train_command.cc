@@ -26,7 +26,8 @@ struct TrainCommand {
   std::string train_fn = "train", valid_every, commit_every, window = "10000";
   MatchFlags match;
   bool resume = false, online = false, drop_last = false, quiet = false, allow_changes = false;
-  int64_t epochs = 1, steps = 0, batch_tokens = 0, patience = 0, log_every = 100, max_refused = 20;
+  std::optional<int64_t> steps;
+  int64_t epochs = 1, batch_tokens = 0, patience = 0, log_every = 100, max_refused = 20;
   std::string token_column;
   std::optional<int64_t> shuffle;
   uint64_t seed = 1;
@@ -261,7 +262,8 @@ ExitCode Train(Session& session, const TrainCommand& command) {
 void AddSchedule(CLI::App& sub, TrainCommand& c) {
   const auto number = CLI::Range(int64_t{0}, int64_t{1} << 60);
   sub.add_option("--epochs", c.epochs, "times through the data (1); 0: without end")->check(number);
-  sub.add_option("--steps", c.steps, "batches, at most")->check(number);
+  sub.add_option("--steps", c.steps, "batches, at most; 0: only the initial state is kept")
+      ->check(number);
   sub.add_option("--shuffle", c.shuffle,
                  "rows of a window come in a random order (65536; 0: in order; online: 0)")
       ->check(number);

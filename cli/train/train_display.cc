@@ -69,8 +69,8 @@ double TrainDisplay::Part() const {
   const TrainCounters& counters = trainer_.counters();
   const TrainerOptions& options = trainer_.options();
   double part = -1;
-  if (options.max_steps > 0) {
-    part = static_cast<double>(counters.batches) / static_cast<double>(options.max_steps);
+  if (options.max_steps.value_or(0) > 0) {
+    part = static_cast<double>(counters.batches) / static_cast<double>(*options.max_steps);
   }
   if (trainer_.rows_per_epoch() && epochs_ > 0) {
     const double all =

@@ -71,6 +71,11 @@ has 'the report has curves' "$(cat whole/report.html)" '<polyline'
 run 2 "${train[@]}" --out whole
 has 'a run is not overwritten' "$err" '--resume'
 
+run 0 "${train[@]}" --steps 0 --out start --quiet
+has 'no steps: the initial state is kept' "$out" 'Done: 0 steps'
+run 0 eval shop.ctm --state start/latest --data valid.csv "${bind[@]}"
+has 'and can be evaluated' "$out" '(step 0)'
+
 # ---- cut by Ctrl-C, and killed
 long=(--epochs 400 --valid-every 200 --commit-every 50)
 run 0 "${train[@]}" "${long[@]}" --steps 3000 --out long
