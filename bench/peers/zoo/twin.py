@@ -233,18 +233,27 @@ class Twin:
     def table(self, function, columns):
         """A sparse embedding with a row for every id in these columns; their ids become its indices.
 
-        `function` of the program gives the initial rows: fn rows(ids: u64[N]) -> f32[N, D]. Several
-        tables of the same columns: table(["rows", "first"], columns) gives a list.
+        `function` of the program gives the initial rows: fn rows(ids: u64[N]) -> f32[N, D].
         """
+        return self.tables({function: columns})[0]
+
+    def tables(self, columns_of):
+        """Several tables of the same ids: {function: columns}."""
         parts = [self.train] if self.options.window else [self.train, self.valid, self.test]
-        ids = np.unique(np.concatenate([np.unique(p.arrays[c]) for p in parts for c in columns]))
+
+        def ids_in(columns):
+            return np.unique(np.concatenate([np.unique(p.arrays[c]) for p in parts for c in columns]))
+
+        all_columns = sorted(set().union(*columns_of.values()))
+        ids, made = ids_in(all_columns), []
+        for function, columns in columns_of.items():
+            rows = torch.from_numpy(self.rows(function, ids))
+            made.append(torch.nn.Embedding.from_pretrained(rows, freeze=False, sparse=True))
+            made[-1].used_rows = len(ids_in(columns))
         for part in parts:
-            for column in columns:
+            for column in all_columns:
                 part.arrays[column] = np.searchsorted(ids, part.arrays[column])
-        functions = [function] if isinstance(function, str) else function
-        tables = [torch.nn.Embedding.from_pretrained(torch.from_numpy(self.rows(f, ids)),
-                                                     freeze=False, sparse=True) for f in functions]
-        return tables[0] if isinstance(function, str) else tables
+        return made
 
     def rows(self, function, ids):
         """What the program's function gives for these ids in our initial state."""
@@ -300,11 +309,10 @@ class Twin:
             if self.options.keep == "best":
                 model.load_state_dict(kept)
             result["test"] = self.evaluate(model, loss, predict, label, self.test)
-        tables = {id(m.weight) for m in model.modules()
-                  if isinstance(m, torch.nn.Embedding) and m.sparse}
-        result["params"] = sum(p.numel() for p in model.parameters()
-                               if id(p) not in tables and p.requires_grad)
-        result["table_params"] = sum(p.numel() for p in model.parameters() if id(p) in tables)
+        tables = [m for m in model.modules() if hasattr(m, "used_rows")]
+        in_tables = {id(m.weight) for m in tables}
+        result["params"] = sum(p.numel() for p in model.parameters() if id(p) not in in_tables)
+        result["table_params"] = sum(m.used_rows * m.embedding_dim for m in tables)
         result["torch"] = torch.__version__
         with open(self.options.out, "w") as file:
             json.dump(result, file)

@@ -23,10 +23,10 @@ struct Model {
   RowBlock rows;
 };
 
-Model FitModel(const std::string& path, const std::string& data) {
+Model FitModel(const std::string& path, const std::string& data, const std::string& side_folder) {
   const FileSystem& fs = PosixFileSystem();
   const Features unfitted =
-      LoadFeatures(fs, InSource(path), {.folders = {ParentDirectory(data)}, .unfitted = true});
+      LoadFeatures(fs, InSource(path), {.folders = {side_folder}, .unfitted = true});
   const auto open = [&] { return OpenReader(fs, data, unfitted.ReaderSettings({})); };
   Model model{FitFeatures(unfitted, open), {}};
   const auto reader = open();
@@ -56,12 +56,15 @@ bool AllFinite(const RowBlock& rows, const std::string& column) {
   return true;
 }
 
-#define FIT_OR_SKIP(model, path, data)                                                 \
+#define DATA_OR_SKIP(data)                                                             \
   const char* const folder = std::getenv("CATAMARAN_DATA");                            \
   if (folder == nullptr || !PosixFileSystem().Exists(JoinPath(folder, data))) {        \
     GTEST_SKIP() << "no " << data << ": CATAMARAN_DATA names no folder that holds it"; \
-  }                                                                                    \
-  const Model model = FitModel(path, JoinPath(folder, data))
+  }
+#define FIT_OR_SKIP(model, path, data) \
+  DATA_OR_SKIP(data)                   \
+  const Model model =                  \
+      FitModel(path, JoinPath(folder, data), ParentDirectory(JoinPath(folder, data)))
 
 TEST(ModelFeatures, Adult) {
   FIT_OR_SKIP(model, "models/adult/adult.features", "adult/adult.data");
@@ -97,13 +100,25 @@ TEST(ModelFeatures, Bank) {
 }
 
 TEST(ModelFeatures, MovieLens) {
-  FIT_OR_SKIP(model, "models/movielens/movielens.features", "movielens-100k/u.data");
+  DATA_OR_SKIP("movielens-100k/u.data");
+  // With one more column, as models/movielens/prepare has it: movies that were liked before.
+  const std::string side = JoinPath(folder, "movielens-100k");
+  std::string text = PosixFileSystem().ReadAll(JoinPath(side, "u.data"));
+  for (size_t end = 0; (end = text.find('\n', end)) != std::string::npos; end += 9) {
+    text.insert(end, "\t242 302");
+  }
+  const std::string data = JoinPath(::testing::TempDir(), "movielens.tsv");
+  WriteFileAtomically(PosixFileSystem(), data, text);
+  const Model model = FitModel("models/movielens/movielens.features", data, side);
+  PosixFileSystem().Remove(data);
   EXPECT_EQ(model.rows.rows(), 100'000);
   EXPECT_EQ(Sum(model.rows, "label"), 55'375);
   EXPECT_TRUE(AllFinite(model.rows, "dense"));
   const auto& genres = model.rows[model.rows.schema().Find("genres")];
   EXPECT_EQ(genres.ids(0).size(), 1u);  // item 242, Kolya: a comedy
-  EXPECT_EQ(genres.ids(0)[0], 5);
+  const auto& history = model.rows[model.rows.schema().Find("history")];
+  ASSERT_EQ(history.ids(0).size(), 2u);
+  EXPECT_EQ(history.ids(0)[0], model.rows[model.rows.schema().Find("cat")].ints[1]);  // item 242
 }
 
 TEST(ModelFeatures, Flights) {
