@@ -43,5 +43,48 @@ done
 
 params movielens/lr 3
 params movielens/dlrm 7345
+params news/bag 275092
+params text/gpt 842496
+params text/lstm 525952
+
+# ---- rows of texts and postings
+prepare() { CATAMARAN=$catamaran "$source/models/$1/prepare" "$2" "$3" >prepared.txt 2>&1; }
+mkdir plays
+for _ in {1..400}; do printf 'ABCDEFGHIJKLMNOPQRSTUVWX\n'; done >plays/input.txt  # 10,000 letters
+prepare text plays plays.rec || fail 'text/prepare' "$(cat prepared.txt)"
+for part in train:111 valid:3 test:3; do
+  run 0 data check "plays.rec/${part%:*}.rec" --json
+  has "windows of ${part%:*}" "$out" "\"rows\": ${part#*:}"
+done
+run 0 data batches plays.rec/test.rec plays.npy --shuffle 0
+is 'a window begins where its part does' "$(tail -c +129 plays.npy/text.npy | head -c 5)" ABCDE
+is 'next is the letter behind' "$(tail -c +129 plays.npy/next.npy | head -c 5)" BCDEF
+mkdir foreign
+printf 'na\xc3\xafve\n' >foreign/input.txt
+prepare text foreign foreign.rec && fail 'text/prepare takes letters that are not ASCII'
+has 'other letters are refused' "$(cat prepared.txt)" 'no ASCII'
+mkdir news
+for i in {1..10}; do echo "20 2000:1 $i:2"; done >news/train.feat
+prepare news news news.rec || fail 'news/prepare' "$(cat prepared.txt)"
+run 0 data head news.rec/test.rec
+has 'groups and words count from 0' "$(tail -1 out.txt | tr -s ' ')" '19 1999:1 9:2'
+
+# ---- character models write
+"$source/models/made_up_rows" -v rows=8 "$source/models/text/text.columns" >rows.jsonl
+"$source/models/made_up_rows" -v schema=1 "$source/models/text/text.columns" >rows.schema
+write() { CATAMARAN=$catamaran "$source/models/text/generate" "$@"; }
+for name in gpt lstm; do
+  run 0 train "$source/models/text/$name.ctm" --data rows.jsonl --schema rows.schema --steps 1 --batch 8 \
+    --out "$name" --quiet
+  write "$name" "$name/latest" --letters 30 --seed 4 'ROMEO:' >first.txt || fail "$name writes"
+  write "$name" "$name/latest" --letters 30 --seed 4 'ROMEO:' >again.txt
+  write "$name" "$name/latest" --letters 30 --seed 5 'ROMEO:' >other.txt
+  is "$name goes on with the text" "$(head -c 6 first.txt)" 'ROMEO:'
+  is "$name writes as many letters, and ends the line" "$(wc -c <first.txt)" 37
+  is "$name writes the same with the same seed" "$(cmp first.txt again.txt 2>&1)" ''
+  has "$name writes something else with another" "$(cmp first.txt other.txt 2>&1)" differ
+done
+is 'a temperature of 0 is refused' "$(write gpt gpt/latest --temperature 0 2>&1)" \
+  'models/text/generate: --temperature 0: wanted a number above 0'
 
 report models
