@@ -157,6 +157,8 @@ KernelStatus RunVectorGrad(KernelContext& c) {
   const float *before = c.in(4).data<const float>(), *dy = c.in(5).data<const float>();
   const int64_t* lengths = LengthsOf(c, 7);
   float *dx = c.out(0).data<float>(), *dhw = c.out(1).data<float>(), *dh = c.out(2).data<float>();
+  float* turned = static_cast<float*>(c.scratch) + s.batch * n;  // wᵀ
+  TransposeWeights(w, n, 3 * n, turned);
   Split(c.pool, s.batch, s.steps * n * n * 6, [&](int64_t begin, int64_t end) {
     float* through = static_cast<float*>(c.scratch) + begin * n;  // dhw·wᵀ of one step
     std::fill(dh + begin * n, dh + end * n, 0.0f);
@@ -173,8 +175,8 @@ KernelStatus RunVectorGrad(KernelContext& c) {
           for (int64_t j = 0; j < n; ++j) dhb[j] += dy[at * n + j];
         }
       }
-      Gemm(false, true, end - begin, n, 3 * n, dhw + (begin * s.steps + t) * 3 * n, s.steps * 3 * n,
-           w, 3 * n, through, n);
+      Gemm(false, false, end - begin, n, 3 * n, dhw + (begin * s.steps + t) * 3 * n,
+           s.steps * 3 * n, turned, n, through, n);
       const float* from = through;
       for (float* to = dh + begin * n; to != dh + end * n; ++to, ++from) *to += *from;
     }
@@ -295,7 +297,7 @@ void DefineGruGrad(OpSet& ops) {
              })
       .Cost([](const KernelQuery& q) { return CostOf(q, 6); })
       .Reference("GruGrad", RunReferenceGrad)
-      .Fast(RecurrentKernel(RunVectorGrad, 6, 1))
+      .Fast(RecurrentKernel(RunVectorGrad, 6, 1, 2))
       .NoGrad("second derivatives of gru: write its steps with for")
       .AddSample({.inputs = {Uniform({2, 3, 6}, -1, 1), Uniform({2, 3, 6}, -1, 1, 2),
                              Uniform({2, 6}, -1, 1, 3), Uniform({2}, -1, 1, 4),

@@ -169,6 +169,8 @@ KernelStatus RunVectorGrad(KernelContext& c) {
   const float *dy = c.in(4).data<const float>(), *dcells = c.in(5).data<const float>();
   const int64_t* lengths = LengthsOf(c, 6);
   float *dz = c.out(0).data<float>(), *dh = c.out(1).data<float>(), *dc = c.out(2).data<float>();
+  float* turned = static_cast<float*>(c.scratch) + s.batch * n;  // wᵀ
+  TransposeWeights(w, n, 4 * n, turned);
   Split(c.pool, s.batch, s.steps * n * n * 8, [&](int64_t begin, int64_t end) {
     float* through = static_cast<float*>(c.scratch) + begin * n;  // dz·wᵀ of one step
     std::fill(dh + begin * n, dh + end * n, 0.0f);
@@ -187,8 +189,8 @@ KernelStatus RunVectorGrad(KernelContext& c) {
           for (int64_t j = 0; j < n; ++j) dcb[j] += dcells[at * n + j];
         }
       }
-      Gemm(false, true, end - begin, n, 4 * n, dz + (begin * s.steps + t) * 4 * n, s.steps * 4 * n,
-           w, 4 * n, through, n);
+      Gemm(false, false, end - begin, n, 4 * n, dz + (begin * s.steps + t) * 4 * n, s.steps * 4 * n,
+           turned, n, through, n);
       for (int64_t b = begin; b < end; ++b) {
         if (t < EndOf(lengths, b, s.steps)) {
           std::copy_n(through + (b - begin) * n, n, dh + b * n);
@@ -308,7 +310,7 @@ void DefineLstmGrad(OpSet& ops) {
              })
       .Cost([](const KernelQuery& q) { return CostOf(q, 3); })
       .Reference("LstmGrad", RunReferenceGrad)
-      .Fast(RecurrentKernel(RunVectorGrad, 3, 1))
+      .Fast(RecurrentKernel(RunVectorGrad, 3, 1, 2))
       .NoGrad("second derivatives of lstm: write its steps with for")
       .AddSample({.inputs = {Uniform({2, 3, 8}, -1, 1), Uniform({2, 3, 2}, -1, 1, 2),
                              Uniform({2, 8}, -1, 1, 3), Uniform({2, 2}, -1, 1, 4),

@@ -14,13 +14,21 @@ std::unique_ptr<Prepared> PrepareRecurrent(const KernelQuery& q) {
   return prepared;
 }
 
-Kernel RecurrentKernel(KernelFn run, int state, int gates) {
+Kernel RecurrentKernel(KernelFn run, int state, int gates, int weights) {
   Kernel kernel = FastKernel("vector", run, IsF32);
   kernel.prepare = PrepareRecurrent;
-  kernel.scratch = [state, gates](const KernelQuery& q) {
-    return static_cast<size_t>(q.in[static_cast<size_t>(state)]->size() * gates) * sizeof(float);
+  kernel.scratch = [state, gates, weights](const KernelQuery& q) {
+    int64_t numbers = q.in[static_cast<size_t>(state)]->size() * gates;
+    if (weights >= 0) numbers += q.in[static_cast<size_t>(weights)]->size();
+    return static_cast<size_t>(numbers) * sizeof(float);
   };
   return kernel;
+}
+
+void TransposeWeights(const float* w, int64_t rows, int64_t columns, float* out) {
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) out[j * rows + i] = w[i * columns + j];
+  }
 }
 
 bool WantRecurrent(InferContext& c, int gates, int x, int w, std::initializer_list<int> states,

@@ -19,8 +19,12 @@ struct PreparedRecurrent final : Prepared {
 
 std::unique_ptr<Prepared> PrepareRecurrent(const KernelQuery& q);
 // A kernel for f32 with vector code, with scratch for `gates` runs of `hidden` numbers a sequence.
-// Operand 0 is [B, T, …], `state` the operand that is [B, hidden].
-Kernel RecurrentKernel(KernelFn run, int state, int gates);
+// Operand 0 is [B, T, …], `state` the operand that is [B, hidden]. Behind it is room for the
+// numbers of operand `weights`, where one is named.
+Kernel RecurrentKernel(KernelFn run, int state, int gates, int weights = -1);
+// w[rows, columns] as [columns, rows], for products with its transpose in every step: a library
+// that is given w itself turns it again each time.
+void TransposeWeights(const float* w, int64_t rows, int64_t columns, float* out);
 
 // Checks x[B, T, gates * H], w[H, gates * H] and the states [B, H] at the operands of those
 // numbers; sets the type of the outputs, [B, T, H].
