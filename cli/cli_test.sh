@@ -256,6 +256,36 @@ has 'an op of a library is explained' "$out" 'swish'
 run 3 check --load nothing.so swish.ctm
 has 'a library that is not there' "$err" 'nothing.so'
 
+# ---- import
+cat >linear.ctm <<'X'
+program linear
+fc = linear(2, 3)
+fn infer(x: f32[B, 2]) -> f32[B, 3] { return fc(x) }
+X
+header='{"weight":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]},"bias":{"dtype":"F32","shape":[3],"data_offsets":[24,36]}}'
+{
+  printf "$(printf '\\x%02x' "${#header}")"'\x00\x00\x00\x00\x00\x00\x00'
+  printf '%s' "$header"
+  printf '\x00\x00\x80\x3f\x00\x00\x00\x40\x00\x00\x40\x40\x00\x00\x80\x40\x00\x00\xa0\x40\x00\x00\xc0\x40'
+  printf '\x00\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x00'
+} >torch.safetensors
+printf 'weight -> @fc.w transposed\nbias -> @fc.b\n' >torch.names
+run 0 import linear.ctm torch.safetensors --names torch.names --out imported
+has 'import says what it did' "$out" '2 of 2 tensors are states of linear now, saved in imported'
+npy ones.npy '<f4' '(1, 2)' 00 00 80 3f 00 00 80 3f
+run 0 run linear.ctm infer --state imported --feed x=ones.npy --fetch out0=sums.npy
+is 'imported weights are used: 1 + 2, 3 + 4 + 1, 5 + 6' "$(tail -c 12 sums.npy | od -An -tf4 | xargs)" '3 8 11'
+run 2 import linear.ctm torch.safetensors --names torch.names --out imported
+has 'a state is not written over' "$err" 'imported holds a state already'
+printf 'weight -> @fc.w\nbias -> @fc.b\n' >wrong.names
+run 1 import linear.ctm torch.safetensors --names wrong.names --out other
+has 'shapes that differ are named' "$err" 'weight is f32[3, 2], @fc.w is f32[2, 3]'
+run 3 run linear.ctm infer --state other --feed x=ones.npy
+printf 'weight fc.w\n' >wrong.names
+run 1 import linear.ctm torch.safetensors --names wrong.names --out other
+has 'a line that cannot be read' "$err" 'wrong.names:1: '
+run 3 import linear.ctm nowhere.safetensors --out other
+
 # ---- demo
 run 0 demo --out demo --steps 6000
 has 'the demo learns' "$out" ' % of 2000 held-out points are right'

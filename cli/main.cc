@@ -92,6 +92,7 @@ int Main(int argc, char** argv) {
   AddCheck(app, session);
   AddShow(app, session);
   AddRun(app, session);
+  AddImport(app, session);
   AddProfile(app, session);
   AddOps(app, session);
   AddBuilders(app, session);

@@ -92,6 +92,7 @@ std::pair<std::string, std::string> SplitAssignment(const std::string& text,
 void AddCheck(CLI::App& app, Session& session);
 void AddShow(CLI::App& app, Session& session);
 void AddRun(CLI::App& app, Session& session);
+void AddImport(CLI::App& app, Session& session);
 void AddProfile(CLI::App& app, Session& session);
 void AddOps(CLI::App& app, Session& session);
 void AddBuilders(CLI::App& app, Session& session);
