@@ -1,0 +1,54 @@
+"""The twin of models/cifar10/mobilenet_v2."""
+
+import torch
+import torch.nn.functional as F
+
+import images
+import twin
+
+t = twin.Twin()
+
+
+class Inverted(torch.nn.Module):
+    def __init__(self, path, inputs, outputs, stride):
+        super().__init__()
+        self.residual = inputs == outputs
+        if self.residual:
+            path += ".inverted"
+        self.widen = images.conv_norm(t, path + ".widen")
+        self.filter = images.conv_norm(t, path + ".filter", stride=stride, padding=1,
+                                       groups=6 * inputs)
+        self.narrow = images.conv_norm(t, path + ".narrow")
+
+    def forward(self, x):
+        y = self.narrow(F.relu6(self.filter(F.relu6(self.widen(x)))))
+        return x + y if self.residual else y
+
+
+class MobileNetV2(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = images.conv_norm(t, "stem", padding=1)
+        self.filter = images.conv_norm(t, "filter", padding=1, groups=32)
+        self.narrow = images.conv_norm(t, "narrow")
+        blocks, inputs = [], 16
+        for outputs, count, stride in [(24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2),
+                                       (320, 1, 1)]:
+            for k in range(count):
+                blocks.append(Inverted(f"b{len(blocks) + 1}", inputs, outputs,
+                                       stride if k == 0 else 1))
+                inputs = outputs
+        self.blocks = torch.nn.Sequential(*blocks)
+        self.last = images.conv_norm(t, "last")
+        self.fc = t.linear("fc")
+
+    def forward(self, batch):
+        x = F.relu6(self.stem(images.cifar(batch["image"])))
+        x = self.narrow(F.relu6(self.filter(x)))
+        return self.fc(F.relu6(self.last(self.blocks(x))).mean((2, 3)))
+
+
+model = MobileNetV2()
+sgd = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=0.00004)
+t.fit(model, [sgd], lambda batch: F.cross_entropy(model(batch), batch["label"].long()), model,
+      schedulers=[images.one_cycle(sgd, 0.05, 704)])
