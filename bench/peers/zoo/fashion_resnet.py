@@ -59,4 +59,4 @@ def predict(batch):
 
 sgd = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.0005)
 t.fit(model, [sgd], loss, predict,
-      schedulers=[images.one_cycle(sgd, 0.1, 5160)])
+      schedulers=[images.cosine(sgd, 5160, 1290)])

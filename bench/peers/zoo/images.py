@@ -21,16 +21,19 @@ def conv_norm(t, path, **settings):
     return torch.nn.Sequential(t.conv(path + ".conv", **settings), norm(t, path + ".norm"))
 
 
-def cosine(optimizer, steps):
-    """Our schedule of that name, from the optimizer's rate to 0."""
-    factor = lambda t: 0.5 * (1 + math.cos(math.pi * min(t, steps) / steps))
+def cosine(optimizer, steps, warmup):
+    """Our schedule of that name: a rise to the optimizer's rate, then half a cosine down to 0."""
+    def factor(t):
+        down = 0.5 * (1 + math.cos(math.pi * min(max(t - warmup, 0) / (steps - warmup), 1)))
+        return down * min((t + 1) / warmup, 1)
     return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
 
 
-def one_cycle(optimizer, value, steps):
-    """Our schedule of that name."""
-    return torch.optim.lr_scheduler.OneCycleLR(optimizer, value, total_steps=steps,
-                                               cycle_momentum=False)
+def one_cycle(optimizer, steps):
+    """Our schedule of that name, up to the optimizer's rate and down, each half of the steps."""
+    top = optimizer.param_groups[0]["lr"]
+    return torch.optim.lr_scheduler.OneCycleLR(optimizer, top, total_steps=steps, pct_start=0.5,
+                                               div_factor=1000, cycle_momentum=False)
 
 
 def cifar(image):

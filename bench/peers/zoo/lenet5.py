@@ -18,6 +18,6 @@ def logits(batch):
     return model(batch["image"][:, None].float() / 255)
 
 
-adam = torch.optim.Adam(model.parameters(), lr=0.002)
-t.fit(model, [adam], lambda batch: F.cross_entropy(logits(batch), batch["label"].long()), logits,
-      schedulers=[images.cosine(adam, 6450)])
+sgd = torch.optim.SGD(model.parameters(), lr=0.03, momentum=0.9, nesterov=True, weight_decay=0.0005)
+t.fit(model, [sgd], lambda batch: F.cross_entropy(logits(batch), batch["label"].long()), logits,
+      schedulers=[images.cosine(sgd, 6450, 1290)])

@@ -14,6 +14,6 @@ def logits(batch):
     return model(batch["image"].float() / 255)
 
 
-adam = torch.optim.Adam(model.parameters(), lr=0.001)
-t.fit(model, [adam], lambda batch: F.cross_entropy(logits(batch), batch["label"].long()), logits,
-      schedulers=[images.cosine(adam, 5160)])
+sgd = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.0001)
+t.fit(model, [sgd], lambda batch: F.cross_entropy(logits(batch), batch["label"].long()), logits,
+      schedulers=[images.cosine(sgd, 5160, 430)])

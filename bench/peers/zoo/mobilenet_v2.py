@@ -49,6 +49,6 @@ class MobileNetV2(torch.nn.Module):
 
 
 model = MobileNetV2()
-sgd = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=0.00004)
+sgd = torch.optim.SGD(model.parameters(), lr=0.03, momentum=0.9, weight_decay=0.00004)
 t.fit(model, [sgd], lambda batch: F.cross_entropy(model(batch), batch["label"].long()), model,
-      schedulers=[images.one_cycle(sgd, 0.05, 704)])
+      schedulers=[images.one_cycle(sgd, 704)])

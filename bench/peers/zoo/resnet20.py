@@ -38,6 +38,6 @@ class ResNet20(torch.nn.Module):
 
 
 model = ResNet20()
-sgd = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.0001)
+sgd = torch.optim.SGD(model.parameters(), lr=0.03, momentum=0.9, weight_decay=0.0001)
 t.fit(model, [sgd], lambda batch: F.cross_entropy(model(batch), batch["label"].long()), model,
-      schedulers=[images.one_cycle(sgd, 0.1, 704)])
+      schedulers=[images.one_cycle(sgd, 704)])
