@@ -109,6 +109,30 @@ prepare news news news.rec || fail 'news/prepare' "$(cat prepared.txt)"
 run 0 data head news.rec/test.rec
 has 'groups and words count from 0' "$(tail -1 out.txt | tr -s ' ')" '19 1999:1 9:2'
 
+# ---- rows of clicks
+mkdir movies
+printf '1|24|M|technician|T8H1N\n2|53|F|other|94043\n' >movies/u.user
+{
+  echo 'movieid|movietitle|releasedate|videoreleasedate|IMDbURL|unknown|Action|Western'
+  for i in {1..9}; do echo "$i|Movie|01-Jan-199$i||http://|0|1|$((i % 2))"; done
+} >movies/u.item
+{ # Person 1 rates movies 2 and 3 in the same second; the events are not in order of time.
+  printf '1\t4\t5\t300\n1\t2\t4\t200\n1\t3\t5\t200\n1\t1\t5\t100\n'
+  for i in {5..9}; do printf '2\t%d\t%d\t%d\n' "$i" $((i == 6 ? 2 : 4)) "${i}00"; done
+  printf '1\t9\t1\t1000\n'
+} >movies/u.data
+prepare movielens movies movies.rec || fail 'movielens/prepare' "$(cat prepared.txt)"
+for part in train:8 valid:1 test:1; do
+  run 0 data batches "movies.rec/${part%:*}.rec" "movies.${part%:*}" --shuffle 0
+  has "events of ${part%:*}" "$out" "${part#*:} row"
+done
+ends() { tail -c +129 "movies.$1/history.offsets.npy" | od -An -v -td4 | xargs; }
+is 'what was liked in earlier seconds is known, by the same person' "$(ends train)" '0 0 1 2 5 5 6 7 9'
+is 'what was not liked is left out' "$(ends valid)" '0 3'
+is 'who comes back goes on with the own history' "$(ends test)" '0 4'
+item() { tail -c +$((129 + 8 * $2)) "movies.$1/$3.npy" | head -c 8 | od -An -td8; }
+is 'a movie has one id, in question and liked before' "$(item train 0 history)" "$(item train 1 cat)"
+
 # ---- character models write
 "$source/models/made_up_rows" -v rows=8 "$source/models/text/text.columns" >rows.jsonl
 "$source/models/made_up_rows" -v schema=1 "$source/models/text/text.columns" >rows.schema
