@@ -236,7 +236,6 @@ class Trainer {
 
   std::shared_ptr<const Executable> train_;
   std::unique_ptr<ScalarResults> results_;
-  OpenedData data_, valid_;
   std::unique_ptr<FeedBinding> binding_;
   std::unique_ptr<Feeder> feeder_;
   std::unique_ptr<Evaluator> evaluator_;
@@ -266,6 +265,9 @@ class Trainer {
   double seconds_before_ = 0;
   int64_t logged_at_ = 0;
   int64_t logged_rows_ = 0;
+
+  // Last, so that they go first: the threads of the pipeline announce keys to what is above.
+  OpenedData data_, valid_;
 };
 
 }  // namespace catamaran

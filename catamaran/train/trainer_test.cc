@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <thread>
+
 #include "catamaran/commit/commit_directory.h"
 #include "catamaran/train/train_test_util.h"
 
@@ -217,6 +220,16 @@ TEST_F(TrainerTest, HooksFetchFeedAndReplaceAnyValue) {
   };
   trainer.Run();
   EXPECT_EQ(steps, 2);
+}
+
+TEST_F(TrainerTest, ATrainerMayGoWhileBatchesAreStillMade) {
+  TrainerOptions options = Options("");
+  options.valid.reset();
+  options.valid_every = 0;
+  options.data.pipeline.ahead = [](const RowBlock&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  EXPECT_EQ(Run(options, 1).end, TrainEnd::kStopped);
 }
 
 TEST_F(TrainerTest, StepsThatAreRefusedAreCountedAndTooManyAreAnError) {
