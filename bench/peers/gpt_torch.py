@@ -4,6 +4,7 @@ import peer
 
 options = peer.arguments("--mode")
 import torch  # noqa: E402
+from torch_training import TorchTraining  # noqa: E402
 
 torch.set_num_threads(options.threads)
 nn, F = torch.nn, torch.nn.functional
@@ -58,7 +59,7 @@ def fill(model):
                 linear.bias.zero_()
 
 
-class Training(peer.Training):
+class Training(TorchTraining):
     steps = 3
 
     def __init__(self, batch):
@@ -66,31 +67,10 @@ class Training(peer.Training):
             return torch.from_numpy(peer.below(seed, batch * CONTEXT, LETTERS)).view(batch, CONTEXT)
 
         self.batches = [(letters(100 + k), letters(200 + k)) for k in range(4)]
-        self.model = Gpt()
-        fill(self.model)
-        self.initial = [p.detach().clone() for p in self.model.parameters()]
-        self.adam = torch.optim.AdamW(self.model.parameters(), lr=0.0005, weight_decay=0.01,
-                                      fused=True)
-        self.loss = self.model
-        if options.mode == "compile":
-            torch._dynamo.reset()
-            self.loss = torch.compile(self.model, fullgraph=True, dynamic=False)
-        self.warm_up()
-
-    def reset(self):
-        with torch.no_grad():
-            for parameter, value in zip(self.model.parameters(), self.initial):
-                parameter.copy_(value)
-            for state in self.adam.state.values():
-                for value in state.values():
-                    value.zero_()
-
-    def step(self, text, following):
-        self.adam.zero_grad(set_to_none=True)
-        loss = self.loss(text, following)
-        loss.backward()
-        self.adam.step()
-        return loss.detach()
+        model = Gpt()
+        fill(model)
+        self.begin(model, model, lambda parameters: torch.optim.AdamW(
+            parameters, lr=0.0005, weight_decay=0.01, fused=True), options.mode)
 
 
 peer.serve(f"torch {torch.__version__}", lambda case: Training(int(case.removeprefix("batch"))))

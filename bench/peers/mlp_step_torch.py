@@ -5,6 +5,7 @@ import peer
 options = peer.arguments("--mode")
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
+from torch_training import TorchTraining, adam  # noqa: E402
 
 torch.set_num_threads(options.threads)
 
@@ -28,57 +29,19 @@ def batches(batch):
         yield x, label
 
 
-class Step:
-    def __init__(self, batch, compiled):
+class Step(TorchTraining):
+    def __init__(self, batch):
         self.steps = STEPS[batch]
-        self.data = list(batches(batch))
+        self.batches = list(batches(batch))
         layers = []
         for fan_in, fan_out in zip(SIZES, SIZES[1:]):
             layers += [torch.nn.Linear(fan_in, fan_out), torch.nn.ReLU()]
-        self.model = torch.nn.Sequential(*layers[:-1])
-        self.initial = []
+        model = torch.nn.Sequential(*layers[:-1])
         with torch.no_grad():
-            for layer, w in zip(self.model[::2], initial_weights()):
+            for layer, w in zip(model[::2], initial_weights()):
                 layer.weight.copy_(w.t())
                 layer.bias.zero_()
-                self.initial += [layer.weight.clone(), layer.bias.clone()]
-        self.adam = torch.optim.Adam(self.model.parameters(), lr=0.001, fused=True)
-
-        def loss(x, label):
-            return F.cross_entropy(self.model(x), label)
-
-        self.loss = loss
-        if compiled:
-            torch._dynamo.reset()
-            self.loss = torch.compile(loss, fullgraph=True, dynamic=False)
-        for k in range(6):
-            self.step(k)
-
-    def reset(self):
-        with torch.no_grad():
-            for parameter, value in zip(self.model.parameters(), self.initial):
-                parameter.copy_(value)
-            for state in self.adam.state.values():
-                for value in state.values():
-                    value.zero_()
-
-    def step(self, k):
-        x, label = self.data[k % BATCHES]
-        self.adam.zero_grad(set_to_none=True)
-        loss = self.loss(x, label)
-        loss.backward()
-        self.adam.step()
-        return loss
-
-    def check(self):
-        self.reset()
-        return [self.step(k).item() for k in range(2 * BATCHES)]
-
-    def run(self):
-        self.reset()
-        self.step(0)
-        count = iter(range(1, self.steps + 1))
-        return {"seconds": peer.timed(lambda: self.step(next(count)), self.steps)}
+        self.begin(model, lambda x, label: F.cross_entropy(model(x), label), adam, options.mode)
 
 
 class Gemm:
@@ -108,7 +71,7 @@ def prepare(case):
     batch = int(case.removeprefix("batch"))
     if options.mode == "gemm":
         return Gemm(batch)
-    return Step(batch, options.mode == "compile")
+    return Step(batch)
 
 
 peer.serve(f"torch {torch.__version__}", prepare)
