@@ -87,9 +87,10 @@ param @t : f32[200, 200] = truncated_normal(std=0.5)
 param @narrow : f32[1000] = truncated_normal(1.0, 0.5, cut=0.5)
 )");
   const auto state = State::Create(flat, 7);
-  for (float v : state->GetTensor("t").data<float>()) EXPECT_LE(std::abs(v), 1.0f);
-  for (float v : state->GetTensor("narrow").data<float>()) EXPECT_LE(std::abs(v - 1), 0.25f);
-  const auto [mean, deviation] = MeanAndDeviation(state->GetTensor("t"));
+  const Tensor t = state->GetTensor("t"), narrow = state->GetTensor("narrow");
+  for (float v : t.data<float>()) EXPECT_LE(std::abs(v), 1.0f);
+  for (float v : narrow.data<float>()) EXPECT_LE(std::abs(v - 1), 0.25f);
+  const auto [mean, deviation] = MeanAndDeviation(t);
   EXPECT_NEAR(mean, 0, 0.01);
   // Of a standard normal variable cut at 2.
   EXPECT_NEAR(deviation, 0.5 * 0.8796, 0.005);
