@@ -54,33 +54,60 @@ class AnnouncedKeysTest : public testing::Test {
   static void WaitUntilIdle(const TieredTable& table) {
     while (!table.announced().idle()) std::this_thread::yield();
   }
-  static bool IsDoneAtOnce(const TieredTable& table, const std::vector<uint64_t>& keys) {
-    std::vector<float> out(keys.size() * 4);
-    std::atomic<int> calls = 0;
-    table.Pull(keys, out,
-               {[](void* context, std::exception_ptr) {
-                  auto& told = *static_cast<std::atomic<int>*>(context);
-                  told.fetch_add(1);
-                  told.notify_all();
-                },
-                &calls});
-    const bool at_once = calls == 1;
-    calls.wait(0);
-    return at_once;
-  }
+
+  // A look-up of these keys that keeps the thread that completes it until it is let go.
+  struct HeldLookUp {
+    HeldLookUp(const TieredTable& table, const std::vector<uint64_t>& keys) : out(keys.size() * 4) {
+      table.Pull(keys, out,
+                 {[](void* context, std::exception_ptr) {
+                    auto* self = static_cast<HeldLookUp*>(context);
+                    self->begun.count_down();
+                    self->hold.wait();
+                    self->ended.count_down();
+                  },
+                  this});
+      begun.wait();
+    }
+    void LetGo() {
+      hold.count_down();
+      ended.wait();
+    }
+
+    std::vector<float> out;
+    std::latch begun{1}, hold{1}, ended{1};
+  };
+
+  // A look-up, and whether it has completed yet.
+  struct LookUp {
+    LookUp(const TieredTable& table, const std::vector<uint64_t>& keys) : out(keys.size() * 4) {
+      table.Pull(keys, out,
+                 {[](void* context, std::exception_ptr) {
+                    static_cast<LookUp*>(context)->done.count_down();
+                  },
+                  this});
+    }
+
+    std::vector<float> out;
+    std::latch done{1};
+  };
 
   const fs::path directory_;
   TableConfig config_;
 };
 
 TEST_F(AnnouncedKeysTest, RowsThatWereAnnouncedAreInMemoryWhenTheyAreAskedFor) {
-  auto table = Make(2);
+  auto table = Make(1);
   Observe(*table, 0, Range(0, 5000));
-  const auto announced = Range(0, 1000), others = Range(1000, 2000);
-  table->Announce(announced);
+  table->Announce(Range(0, 1000));
   WaitUntilIdle(*table);
-  EXPECT_TRUE(IsDoneAtOnce(*table, announced));
-  EXPECT_FALSE(IsDoneAtOnce(*table, others)) << "nobody announced those: is anything on disk?";
+  // While the only thread that reads is kept, nothing comes from the disk.
+  HeldLookUp reader(*table, Range(2000, 3000));
+  LookUp announced(*table, Range(0, 1000));
+  EXPECT_TRUE(announced.done.try_wait());
+  LookUp others(*table, Range(1000, 2000));
+  EXPECT_FALSE(others.done.try_wait()) << "nobody announced those: is anything on disk?";
+  reader.LetGo();
+  others.done.wait();
 }
 
 TEST_F(AnnouncedKeysTest, KeysWithoutARowAndRowsInMemoryMayBeAnnounced) {
@@ -96,27 +123,14 @@ TEST_F(AnnouncedKeysTest, KeysWithoutARowAndRowsInMemoryMayBeAnnounced) {
 }
 
 TEST_F(AnnouncedKeysTest, WhatIsTooMuchIsForgottenAndNobodyWaitsForIt) {
-  struct Held {
-    std::latch begun{1}, hold{1};
-  } held;
-  const auto cold = Range(0, 1000);
-  std::vector<float> out(cold.size() * 4);
   auto table = Make(1);
   Observe(*table, 0, Range(0, 5000));
-  // The only thread that reads is kept where a look-up is done.
-  table->Pull(cold, out,
-              {[](void* context, std::exception_ptr) {
-                 auto* self = static_cast<Held*>(context);
-                 self->begun.count_down();
-                 self->hold.wait();
-               },
-               &held});
-  held.begun.wait();
+  HeldLookUp reader(*table, Range(0, 1000));  // the only thread that reads is kept
   const auto many = Range(0, 100'000);
   for (int i = 0; i < 20; ++i) table->Announce(many);
   EXPECT_GT(table->announced().waiting(), many.size());
   EXPECT_LE(table->announced().waiting(), AnnouncedKeys::kMaxWaiting);
-  held.hold.count_down();
+  reader.LetGo();
   // Nor does the end of the table read them all.
 }
 
