@@ -114,7 +114,7 @@ train = sgd(grad(loss), lr=rate)
 fn now() { return cast(rate(@train.step), f32) }
 )");
   const auto observe = [&](float metric) {
-    const RunResult r = p.Run("rate.observe", {{"metric", Tensor::From<float>(Shape(), {metric})}});
+    const RunResult r = p.Run("rate.observe", {{"loss", Tensor::From<float>(Shape(), {metric})}});
     const double now = p.Scalar("now");
     EXPECT_NEAR(r.outputs[0].data<double>()[0], now, 1e-6);
     return now;
@@ -139,9 +139,9 @@ fn now() { return cast(rate(@train.step), f32) }
 }
 
 TEST(Plateau, OfAMetricThatShouldRise) {
-  TestProgram p("program t\nrate = plateau(1.0, patience=0, better=\"higher\")\n");
+  TestProgram p("program t\nrate = plateau(1.0, patience=0, metric=\"auc\", better=\"higher\")\n");
   const auto observe = [&](float metric) {
-    return p.Run("rate.observe", {{"metric", Tensor::From<float>(Shape(), {metric})}})
+    return p.Run("rate.observe", {{"auc", Tensor::From<float>(Shape(), {metric})}})
         .outputs[0]
         .data<double>()[0];
   };

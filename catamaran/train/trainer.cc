@@ -257,6 +257,8 @@ void Trainer::Validate() {
 // Is it the best? Then it is kept.
 void Trainer::Judge(Validation& validation) {
   if (best_metric_.empty()) ChooseBest(validation.values);
+  // Before the commit, so that no commit has seen the validation without them.
+  observers_->Observe(*state_, validation.values, counters_.event_time);
   const double* value = FindMetric(validation.values, best_metric_);
   EarlyStopping early(best_is_higher_, options_.patience);
   early.set_best(counters_.best);

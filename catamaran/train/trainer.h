@@ -40,6 +40,7 @@
 #include "catamaran/train/evaluator.h"
 #include "catamaran/train/feed.h"
 #include "catamaran/train/keys_ahead.h"
+#include "catamaran/train/metric_observers.h"
 #include "catamaran/train/metrics_log.h"
 #include "catamaran/train/train_data.h"
 
@@ -239,6 +240,7 @@ class Trainer {
   std::unique_ptr<FeedBinding> binding_;
   std::unique_ptr<Feeder> feeder_;
   std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<MetricObservers> observers_;
   std::unique_ptr<Scorer> scorer_;  // online
   std::unique_ptr<KeysAhead> keys_ahead_;
   int time_column_ = -1;

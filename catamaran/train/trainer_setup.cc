@@ -48,6 +48,10 @@ Trainer::Trainer(FileSystem& fs, Program flat, TrainerOptions options)
         entry_.train);
   }
   results_ = std::make_unique<ScalarResults>(*train_);
+  observers_ = std::make_unique<MetricObservers>(flat_, options_.compile);
+  if (const std::string waits = observers_->name(); !waits.empty() && !options_.valid) {
+    Fail("{} waits for what validations say; give data to validate on", waits);
+  }
   OpenData();
   FeedOptions feed = options_.feed;
   feed.data = NameOf(options_.data);

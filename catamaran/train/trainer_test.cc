@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "catamaran/commit/commit_directory.h"
@@ -220,6 +221,33 @@ TEST_F(TrainerTest, HooksFetchFeedAndReplaceAnyValue) {
   };
   trainer.Run();
   EXPECT_EQ(steps, 2);
+}
+
+TEST_F(TrainerTest, SchedulesThatWaitHearOfEveryValidation) {
+  std::string text = kShop;
+  text.replace(text.find("train = adam"), std::string::npos,
+               "rate = plateau(0.02, patience=0, factor=0.5, threshold=1000.0)\n"
+               "train = adam(grad(loss), lr=rate)\n");
+  TrainerOptions options = Options("a");
+  Trainer trainer(fs_, FlatFrom(text), options);
+  trainer.Run();
+  // The first is the best, and no other is better by the threshold: the rate falls with each.
+  std::vector<double> losses;
+  for (const MetricsLine& line : ReadMetrics(fs_, Path("a/metrics.jsonl"))) {
+    if (line.kind == "valid") losses.push_back(*FindMetric(line.metrics, "loss"));
+  }
+  ASSERT_GT(losses.size(), 3u);
+  EXPECT_NEAR(trainer.state().GetTensor("rate.best").data<double>()[0], losses[0], 1e-6);
+  EXPECT_DOUBLE_EQ(trainer.state().GetTensor("rate.scale").data<double>()[0],
+                   std::pow(0.5, static_cast<double>(losses.size() - 1)));
+  options.out = Path("b");
+  options.valid.reset();
+  try {
+    const Trainer without(fs_, FlatFrom(text), options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rate.observe waits for what validations say"));
+  }
 }
 
 TEST_F(TrainerTest, ATrainerMayGoWhileBatchesAreStillMade) {

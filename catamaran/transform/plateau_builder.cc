@@ -13,6 +13,7 @@ namespace {
 struct Plateau {
   double value, factor, threshold, least;
   int64_t patience, cooldown, warmup;
+  std::string metric;                     // that observations are of
   bool falling;                           // a smaller metric is better
   std::string scale, best, bad, resting;  // paths
 };
@@ -43,11 +44,11 @@ void WriteRate(BuildContext& c, const Plateau& p) {
   Return(c, emit, rate);
 }
 
-// name.observe(metric): counts the times without a better metric, and lowers the rate after too
+// name.observe(loss): counts the times without a better metric, and lowers the rate after too
 // many of them. Gives the rate that training goes on with.
 void WriteObserve(BuildContext& c, const Plateau& p) {
   Function& f = c.NewFunction("observe");
-  Value* argument = f.body().AddArg("metric", Type::Scalar(DType::kF32));
+  Value* argument = f.body().AddArg(p.metric, Type::Scalar(DType::kF32));
   Emitter emit(c.program(), f, f.body());
   emit.SetLocation(c.at());
   Var metric = AsNumber(emit, emit.Wrap(argument));
@@ -90,6 +91,7 @@ void BuildPlateau(BuildContext& c) {
   p.patience = c.Int("patience");
   p.cooldown = c.Int("cooldown");
   p.warmup = c.Int("warmup");
+  p.metric = c.Word("metric");
   const std::string mode = c.Word("better");
   if (mode != "lower" && mode != "higher") {
     c.Fail(fmt::format("plateau: better is \"lower\" or \"higher\", found \"{}\"", mode));
@@ -117,12 +119,14 @@ void AddPlateau(BuilderSet& builders) {
   builders.Add(
       {"plateau",
        "A schedule: value, multiplied by factor each time that a metric has not got better for "
-       "more than `patience` observations in a row. name.observe(metric: f32[]) is an observation, "
-       "to be called after each validation; it gives the rate from there on. Owns scale, best, bad "
+       "more than `patience` observations in a row. name.observe(loss: f32[]) is an observation, "
+       "which training makes after each validation; it gives the rate from there on. Owns scale, "
+       "best, bad "
        "and resting.",
        {{"value", StaticKind::kFloat, {}, "the rate at its highest", {}},
         {"factor", StaticKind::kFloat, Attr(0.1), "of each fall", {}},
         {"patience", StaticKind::kInt, Attr(10), "observations without a better metric", {}},
+        {"metric", StaticKind::kString, Attr("loss"), "the one of a validation that counts", {}},
         {"better", StaticKind::kString, Attr("lower"), "\"lower\" or \"higher\" metrics", {}},
         {"threshold",
          StaticKind::kFloat,
