@@ -1,0 +1,73 @@
+// serve/hosted_model.h
+//
+// What a model that learns gets from its host: its program, its state, and where its files are.
+// The host loads the newest commit of `directory`/state; learning makes up for what the log has
+// beyond it, and from then on commits there.
+//
+// Thread safety: a StateSlot as said; the rest is immutable.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "catamaran/base/file.h"
+#include "catamaran/commit/state_file.h"
+#include "catamaran/data/features/feature_set.h"
+#include "catamaran/exec/state.h"
+#include "catamaran/ir/program.h"
+#include "catamaran/serve/server.h"
+#include "catamaran/train/entry_points.h"
+#include "catamaran/train/feed.h"
+
+namespace catamaran {
+
+// Which State answers requests. A rollback puts another one here; whoever runs on the old one keeps
+// it until it is done.
+//
+// Thread safety: all methods may be called concurrently.
+class StateSlot {
+ public:
+  explicit StateSlot(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<State> Get() const {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+  void Set(std::shared_ptr<State> state) {
+    const std::lock_guard lock(mutex_);
+    state_.swap(state);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<State> state_;
+};
+
+struct HostedModel {
+  std::string name, version;
+  ModelConfig config;
+  FileSystem* fs = nullptr;
+  // Of this model alone, and there; the host holds the lock over it. Commits are in
+  // `directory`/state, the log is `directory`/log.
+  std::string directory;
+  std::shared_ptr<const Program> flat;
+  EntryPoints entry;
+  std::optional<Features> features;
+  FeedOptions feed;
+  std::shared_ptr<StateSlot> state;
+  // How `state` was loaded (`loaded.state` is moved from), for MakeCommits; nothing if the
+  // directory held no state: then it has initial values, or those that the config named.
+  std::optional<LoadedState> loaded;
+};
+
+// Makes what a model learns by; returns when all that the log holds is learned, so that the model
+// may answer. Throws an Error if the model cannot learn. The model is loaded (`config.learn`) but
+// does not answer yet.
+using StartLearning = std::function<std::shared_ptr<Learning>(HostedModel model)>;
+
+}  // namespace catamaran
