@@ -3,6 +3,7 @@
 #   fmt::fmt  protobuf::libprotobuf  catamaran_blas  catamaran_onednn  catamaran_spdlog
 #   CLI11::CLI11  nlohmann_json::nlohmann_json  Threads::Threads  catamaran_rocksdb
 #   catamaran_zstd  catamaran_zlib  catamaran_png  catamaran_jpeg
+#   gRPC::grpc++  gRPC::grpc++_reflection  Boost::headers  OpenSSL::SSL  OpenSSL::Crypto
 # Those that begin with catamaran_ exist in every build; all but catamaran_blas define
 # CATAMARAN_WITH_ONEDNN, CATAMARAN_WITH_SPDLOG, … as 0 or 1. CATAMARAN_WITH_ROCKSDB is a variable here
 # too.
@@ -34,6 +35,11 @@ else()
   find_package(spdlog REQUIRED)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)
+  # What the service speaks, for serve/wire/ alone.
+  find_package(gRPC CONFIG REQUIRED)
+  find_program(CATAMARAN_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
+  find_package(Boost 1.74 CONFIG REQUIRED)
+  find_package(OpenSSL REQUIRED)
   target_include_directories(catamaran_onednn SYSTEM INTERFACE "${CATAMARAN_ONEDNN_INCLUDE}")
   target_link_libraries(catamaran_onednn INTERFACE "${CATAMARAN_ONEDNN}")
   target_compile_definitions(catamaran_onednn INTERFACE CATAMARAN_WITH_ONEDNN=1)

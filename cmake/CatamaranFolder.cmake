@@ -12,7 +12,8 @@
 #   x_plugin.cc       a shared object bin/x_plugin.so that the tests may load
 #   x_alone.cc        part of NAME_test, compiled as a device would: C++17, no exceptions, no RTTI
 #   x_main.cc         a program bin/x
-#   x.proto           protobuf; included as "catamaran/NAME/x.pb.h"
+#   x.proto           protobuf; included as "catamaran/NAME/x.pb.h", and where it has a service,
+#                     gRPC as "catamaran/NAME/x.grpc.pb.h"
 #   fuzz/x_fuzz.cc    a libFuzzer program bin/x_fuzz, in the fuzz preset
 #
 # With SUBFOLDERS the files one level below belong to it too, but for those of WITHOUT; so does
@@ -163,18 +164,27 @@ function(catamaran_test NAME SOURCES LIBRARY PLUGINS)
   set_tests_properties(${NAME} PROPERTIES TIMEOUT 1800 ENVIRONMENT "${environment}")
 endfunction()
 
-# Runs protoc on one file of the source tree; sets OUT to the generated source.
+# Runs protoc on one file of the source tree; sets OUT to the generated sources.
 function(catamaran_protobuf PROTO OUT)
   file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${PROTO}")
   string(REGEX REPLACE "\\.proto$" "" stem "${path}")
   set(stem "${CATAMARAN_GEN_DIR}/${stem}")
+  set(made "${stem}.pb.cc" "${stem}.pb.h")
+  set(grpc)
+  file(STRINGS "${PROTO}" services REGEX "^service ")
+  if(services)
+    list(APPEND made "${stem}.grpc.pb.cc" "${stem}.grpc.pb.h")
+    set(grpc "--grpc_out=${CATAMARAN_GEN_DIR}"
+      "--plugin=protoc-gen-grpc=${CATAMARAN_GRPC_PLUGIN}")
+  endif()
   add_custom_command(
-    OUTPUT "${stem}.pb.cc" "${stem}.pb.h"
-    COMMAND protobuf::protoc "--cpp_out=${CATAMARAN_GEN_DIR}" -I "${PROJECT_SOURCE_DIR}" "${PROTO}"
+    OUTPUT ${made}
+    COMMAND protobuf::protoc "--cpp_out=${CATAMARAN_GEN_DIR}" ${grpc} -I "${PROJECT_SOURCE_DIR}"
+      "${PROTO}"
     DEPENDS "${PROTO}"
     COMMENT "protoc ${path}" VERBATIM)
-  set_source_files_properties("${stem}.pb.cc" PROPERTIES COMPILE_OPTIONS -w)
-  set(${OUT} "${stem}.pb.cc" "${stem}.pb.h" PARENT_SCOPE)
+  set_source_files_properties(${made} PROPERTIES COMPILE_OPTIONS -w)
+  set(${OUT} ${made} PARENT_SCOPE)
 endfunction()
 
 # Makes, from the files of ops/, the explicit list of ops and the extracted references; sets OUT
