@@ -4,16 +4,14 @@
 // The host loads the newest commit of `directory`/state; learning makes up for what the log has
 // beyond it, and from then on commits there.
 //
-// Thread safety: a StateSlot as said; the rest is immutable.
+// Thread safety: a plain value.
 
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "catamaran/base/file.h"
 #include "catamaran/commit/state_file.h"
@@ -26,28 +24,6 @@
 
 namespace catamaran {
 
-// Which State answers requests. A rollback puts another one here; whoever runs on the old one keeps
-// it until it is done.
-//
-// Thread safety: all methods may be called concurrently.
-class StateSlot {
- public:
-  explicit StateSlot(std::shared_ptr<State> state) : state_(std::move(state)) {}
-
-  std::shared_ptr<State> Get() const {
-    const std::lock_guard lock(mutex_);
-    return state_;
-  }
-  void Set(std::shared_ptr<State> state) {
-    const std::lock_guard lock(mutex_);
-    state_.swap(state);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<State> state_;
-};
-
 struct HostedModel {
   std::string name, version;
   ModelConfig config;
@@ -59,7 +35,8 @@ struct HostedModel {
   EntryPoints entry;
   std::optional<Features> features;
   FeedOptions feed;
-  std::shared_ptr<StateSlot> state;
+  // What Learning::state() gives, until a rollback puts another one in its place.
+  std::shared_ptr<State> state;
   // How `state` was loaded (`loaded.state` is moved from), for MakeCommits; nothing if the
   // directory held no state: then it has initial values, or those that the config named.
   std::optional<LoadedState> loaded;
