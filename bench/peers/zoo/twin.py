@@ -88,13 +88,18 @@ class Columns:
         for name, array in self.arrays.items():
             offsets = self.offsets.get(name.removesuffix(".weights"))
             if offsets is None:
-                out[name] = torch.from_numpy(array[rows])
+                out[name] = on_device(array[rows])
                 continue
             begin, lengths = offsets[rows], offsets[rows + 1] - offsets[rows]
             ends = np.concatenate([[0], np.cumsum(lengths)])
             places = np.arange(ends[-1]) + np.repeat(begin - ends[:-1], lengths)
-            out[name] = Ragged(torch.from_numpy(array[places]), torch.from_numpy(ends))
+            out[name] = Ragged(on_device(array[places]), on_device(ends))
         return out
+
+
+def on_device(array):
+    """An array as a tensor on the device that --device names."""
+    return torch.from_numpy(array).to(torch.get_default_device())
 
 
 def read_safetensors(path):
@@ -174,10 +179,13 @@ class Twin:
         parser.add_argument("--valid-every", default="1e", help="steps, or epochs as 1e")
         parser.add_argument("--keep", choices=["best", "latest"], default="best")
         parser.add_argument("--threads", type=int, default=1)
+        parser.add_argument("--device", default="cpu", help="cuda: on a GPU, in full f32")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--out", required=True, help="the results, as JSON")
         self.options = parser.parse_args()
         torch.set_num_threads(self.options.threads)
+        torch.set_default_device(self.options.device)
+        torch.backends.cudnn.allow_tf32 = False  # of products it is the default
         torch.manual_seed(self.options.seed)
         self.train = Columns(self.options.train)
         if not self.options.window:
@@ -193,7 +201,7 @@ class Twin:
 
     def weight(self, path):
         """Our @path before the first step."""
-        return torch.from_numpy(self.weights[path].copy())
+        return on_device(self.weights[path].copy())
 
     def param(self, path):
         return torch.nn.Parameter(self.weight(path))
@@ -247,7 +255,7 @@ class Twin:
         all_columns = sorted(set().union(*columns_of.values()))
         ids, made = ids_in(all_columns), []
         for function, columns in columns_of.items():
-            rows = torch.from_numpy(self.rows(function, ids))
+            rows = on_device(self.rows(function, ids))
             made.append(torch.nn.Embedding.from_pretrained(rows, freeze=False, sparse=True))
             made[-1].used_rows = len(ids_in(columns))
         for part in parts:
@@ -283,7 +291,7 @@ class Twin:
             batch = self.train.batch(rows)
             if self.options.window:  # predicted before it is learned from
                 with torch.no_grad():
-                    windows.add(predict(batch).numpy(), batch[label].numpy())
+                    windows.add(predict(batch).cpu().numpy(), batch[label].cpu().numpy())
             model.train()
             for optimizer in optimizers:
                 optimizer.zero_grad(set_to_none=True)
@@ -333,8 +341,8 @@ class Twin:
                 if self.options.metric == "loss":
                     total += loss(batch).item() * len(rows)
                 else:
-                    scores.append(predict(batch).numpy())
-                    labels.append(batch[label].numpy())
+                    scores.append(predict(batch).cpu().numpy())
+                    labels.append(batch[label].cpu().numpy())
         if self.options.metric == "loss":
             return total / columns.rows
         return MEASURES[self.options.metric](np.concatenate(scores), np.concatenate(labels))
