@@ -110,7 +110,6 @@ struct LogStats {
 };
 
 class LogContents;
-class FrameReader;
 
 // Gives the records of a log in order, as they are appended: also those that are not durable yet.
 class LogCursor {
@@ -128,7 +127,7 @@ class LogCursor {
   Result Next(LogRecord& record, std::chrono::nanoseconds timeout);
 
   // Where the next record begins.
-  LogOffset position() const { return at_; }
+  LogOffset position() const;
   // REQUIRES: a record begins or ends there.
   void Seek(LogOffset offset);
 
@@ -137,9 +136,8 @@ class LogCursor {
   friend class LogReader;
   LogCursor(std::shared_ptr<LogContents> contents, LogOffset from);
 
-  std::shared_ptr<LogContents> contents_;
-  std::unique_ptr<FrameReader> reader_;
-  LogOffset at_;
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
 };
 
 class Log {

@@ -1,0 +1,189 @@
+#include "catamaran/stream/log/log_syncer.h"
+
+#include <algorithm>
+
+#include "catamaran/base/clock.h"
+
+namespace catamaran {
+
+struct LogSyncer::Segment {
+  Segment(LogOffset first_offset, std::string file_path)
+      : first(first_offset), path(std::move(file_path)) {}
+
+  void Sync(FileSystem& fs) {
+    std::lock_guard lock(mutex);
+    if (file == nullptr) file = fs.OpenAppend(path);
+    file->Sync();
+  }
+
+  const LogOffset first;
+  const std::string path;
+  std::mutex mutex;  // held during a sync; guards `file`
+  std::unique_ptr<WritableFile> file;
+};
+
+LogSyncer::LogSyncer(FileSystem& fs, std::string directory, const LogOptions& options,
+                     LogOffset durable, std::function<LogOffset()> end)
+    : fs_(fs),
+      directory_(std::move(directory)),
+      policy_(options.sync),
+      interval_(std::max<std::chrono::nanoseconds>(options.interval, std::chrono::milliseconds(1))),
+      end_(std::move(end)),
+      durable_(durable),
+      thread_([this] { Run(); }) {}
+
+LogSyncer::~LogSyncer() { Stop(); }
+
+void LogSyncer::AddSegment(LogOffset first, const std::string& path, bool is_new) {
+  auto segment = std::make_shared<Segment>(first, path);
+  std::lock_guard lock(mutex_);
+  segments_.push_back(std::move(segment));
+  if (is_new) {
+    names_changed_ = true;
+  } else {
+    durable_segment_ = first;
+  }
+}
+
+void LogSyncer::WhileNotSyncing(FunctionRef<void()> change) {
+  std::shared_ptr<Segment> newest;
+  {
+    std::lock_guard lock(mutex_);
+    newest = segments_.back();
+  }
+  std::lock_guard lock(newest->mutex);
+  newest->file = nullptr;  // the next sync opens it again
+  change();
+}
+
+void LogSyncer::Appended() {
+  if (policy_ != LogSync::kInterval || appended_.exchange(true)) return;
+  std::lock_guard lock(mutex_);
+  wake_.notify_one();
+}
+
+void LogSyncer::WhenDurable(LogOffset end, Log::Done done) {
+  std::unique_lock lock(mutex_);
+  if (failure_.empty() && (policy_ != LogSync::kGroup || end <= durable())) {
+    lock.unlock();
+    done(nullptr);
+    return;
+  }
+  if (failure_.empty() && !stopped_) {
+    wanted_ = std::max(wanted_, end);
+    waiting_.emplace(end, std::move(done));
+    wake_.notify_one();
+    return;
+  }
+  const Error error(failure_.empty() ? directory_ + ": the log is closed" : failure_);
+  lock.unlock();
+  done(&error);
+}
+
+void LogSyncer::WaitDurable(LogOffset end) {
+  std::unique_lock lock(mutex_);
+  wanted_ = std::max(wanted_, end);
+  wake_.notify_one();
+  synced_.wait(lock, [&] { return end <= durable() || !failure_.empty() || stopped_; });
+  if (end <= durable()) return;
+  if (!failure_.empty()) Fail("{}", failure_);
+  Fail("{}: the log is closed, and ends before {}", directory_, end);
+}
+
+LogOffset LogSyncer::durable_segment() const {
+  std::lock_guard lock(mutex_);
+  return durable_segment_;
+}
+
+std::string LogSyncer::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+LogSyncer::Counts LogSyncer::counts() const {
+  std::lock_guard lock(mutex_);
+  Counts counts = counts_;
+  counts.waiting = waiting_.size();
+  return counts;
+}
+
+void LogSyncer::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+bool LogSyncer::Due() const { return wanted_ > durable() && failure_.empty(); }
+
+bool LogSyncer::DueSoon() const {
+  return policy_ == LogSync::kInterval && appended_.load() && failure_.empty();
+}
+
+void LogSyncer::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    if (Due()) {
+      SyncOnce(lock);
+    } else if (DueSoon()) {
+      if (!wake_.wait_for(lock, interval_, [&] { return stop_ || Due(); })) SyncOnce(lock);
+    } else {
+      wake_.wait(lock, [&] { return stop_ || Due() || DueSoon(); });
+    }
+  }
+  if (failure_.empty() && end_() > durable()) SyncOnce(lock);
+  stopped_ = true;
+  CallWaiting(lock);
+}
+
+void LogSyncer::SyncOnce(std::unique_lock<std::mutex>& lock) {
+  appended_.store(false);
+  const LogOffset target = end_();
+  const std::vector<std::shared_ptr<Segment>> segments = segments_;
+  const bool names = std::exchange(names_changed_, false);
+  lock.unlock();
+  std::string failure;
+  const int64_t begin = SteadyClock().Now();
+  try {
+    for (const auto& segment : segments) segment->Sync(fs_);
+    if (names) fs_.SyncDirectory(directory_);
+  } catch (const Error& error) {
+    failure = fmt::format(
+        "{}: {}; nothing is known of the records from {} on, and the log takes no more until it is "
+        "opened anew",
+        directory_, error.what(), durable());
+  }
+  const int64_t took = SteadyClock().Now() - begin;
+  lock.lock();
+  ++counts_.syncs;
+  counts_.sync_ns += took;
+  if (!failure.empty()) {
+    failure_ = failure;
+    failed_.store(true, std::memory_order_release);
+  } else {
+    durable_.store(target, std::memory_order_release);
+    durable_segment_ = segments.back()->first;
+    // All but the newest have been written to their ends.
+    std::erase_if(segments_,
+                  [&](const auto& segment) { return segment->first < durable_segment_; });
+  }
+  CallWaiting(lock);
+}
+
+void LogSyncer::CallWaiting(std::unique_lock<std::mutex>& lock) {
+  synced_.notify_all();
+  const bool fail = !failure_.empty() || stopped_;
+  auto last = fail ? waiting_.end() : waiting_.upper_bound(durable());
+  std::multimap<LogOffset, Log::Done> ready;
+  while (waiting_.begin() != last) ready.insert(waiting_.extract(waiting_.begin()));
+  const LogOffset durable_now = durable();
+  const Error error(failure_.empty() ? directory_ + ": the log was closed" : failure_);
+  lock.unlock();
+  for (auto& [end, done] : ready) done(end <= durable_now ? nullptr : &error);
+  ready.clear();
+  lock.lock();
+}
+
+}  // namespace catamaran
