@@ -111,6 +111,10 @@ std::string ColdDirectoryName(std::string_view table, uint64_t commit) {
   return fmt::format("cold-{}-{}", PathInFileName(table), commit);
 }
 
+std::string PartFileName(std::string_view part, uint64_t commit) {
+  return fmt::format("part-{}-{}.bin", PathInFileName(part), commit);
+}
+
 std::optional<uint64_t> CommitOfName(std::string_view name) {
   TakeSuffix(name, kTemporary);
   if (name == kStateManifestName) return 0;
@@ -124,6 +128,10 @@ std::optional<uint64_t> CommitOfName(std::string_view name) {
     return LastNumber(name);
   }
   if (TakePrefix(name, "cold-")) return LastNumber(name);
+  if (TakePrefix(name, "part-")) {
+    if (!TakeSuffix(name, ".bin")) return {};
+    return LastNumber(name);
+  }
   return {};
 }
 

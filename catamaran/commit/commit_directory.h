@@ -7,6 +7,7 @@
 //   table-feat-0-5.rows        all rows of @feat at commit 5
 //   table-feat-5-7.rows        what changed in them from commit 5 to 7
 //   cold-feat-7/               rows of @feat that its table keeps on disk, at commit 7
+//   part-learner-7.bin         what another participant has at commit 7
 //   CURRENT, tables-3.safetensors   a state of the first format
 //   LOCK
 
@@ -29,6 +30,7 @@ std::string PathInFileName(std::string_view path);
 std::string DenseFileName(uint64_t commit);
 std::string RowFileName(std::string_view table, uint64_t from, uint64_t to);
 std::string ColdDirectoryName(std::string_view table, uint64_t commit);
+std::string PartFileName(std::string_view part, uint64_t commit);
 
 // The commit in the name of one of our files; 0 for CURRENT. Nothing for names that are not ours.
 std::optional<uint64_t> CommitOfName(std::string_view name);

@@ -57,6 +57,11 @@ OpenedCommit OpenCommit(const FileSystem& fs, const std::string& directory,
         if (!fs.IsDirectory(path)) Fail("{}: damaged: the directory is missing", path);
         opened.cold[table] = path;
       }
+    } else {
+      // Of a participant that is not known here: it counts whole or not at all too.
+      for (const CommitFile& file : part.files) {
+        CheckFile(fs, JoinPath(directory, file.name), file.size, file.crc);
+      }
     }
   }
   if (!has_dense) {
@@ -64,6 +69,14 @@ OpenedCommit OpenCommit(const FileSystem& fs, const std::string& directory,
          JoinPath(directory, found.manifest_name));
   }
   return opened;
+}
+
+OpenedCommit OpenCommit(const FileSystem& fs, const std::string& directory, uint64_t number,
+                        bool verify_rows) {
+  for (const FoundCommit& found : FindCommits(fs, directory).commits) {
+    if (found.commit == number) return OpenCommit(fs, directory, found, verify_rows);
+  }
+  Fail("{}: there is no commit {}", directory, number);
 }
 
 OpenedCommit OpenNewestCommit(const FileSystem& fs, const std::string& directory,

@@ -32,6 +32,10 @@ struct OpenedCommit {
 OpenedCommit OpenCommit(const FileSystem& fs, const std::string& directory,
                         const FoundCommit& found, bool verify_rows);
 
+// The commit with that number. An Error if there is none, or it is not whole.
+OpenedCommit OpenCommit(const FileSystem& fs, const std::string& directory, uint64_t number,
+                        bool verify_rows);
+
 // The newest that is whole. An Error that says why each is not if there is none.
 OpenedCommit OpenNewestCommit(const FileSystem& fs, const std::string& directory, bool verify_rows);
 

@@ -124,7 +124,9 @@ LoadedState LoadState(const FileSystem& fs, const std::string& directory, const 
 
 LoadedState LoadState(const FileSystem& fs, const std::string& directory, const Program& flat,
                       const LoadOptions& options) {
-  OpenedCommit commit = OpenNewestCommit(fs, directory, !options.rows_later);
+  OpenedCommit commit = options.commit == 0
+                            ? OpenNewestCommit(fs, directory, !options.rows_later)
+                            : OpenCommit(fs, directory, options.commit, !options.rows_later);
   LoadedState loaded;
   loaded.match =
       MatchState(commit.summary.declarations, DeclarationsOf(flat), options.match, directory);
@@ -154,6 +156,10 @@ LoadedState LoadState(const FileSystem& fs, const std::string& directory, const 
   loaded.commit = commit.found.commit;
   loaded.positions = commit.found.manifest.positions;
   loaded.warnings = std::move(commit.warnings);
+  for (const CommitPart& part : commit.found.manifest.parts) {
+    const bool ours = part.name == kDensePart || !TableOfPart(part.name).empty();
+    if (!ours && !commit.found.first_format) loaded.other_parts.push_back(part);
+  }
   return loaded;
 }
 

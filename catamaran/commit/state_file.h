@@ -47,7 +47,8 @@ std::string ScratchOf(const std::string& directory);
 
 struct LoadOptions {
   MatchOptions match;
-  StateOptions state;  // tables.scratch is ScratchOf the directory unless it is given
+  StateOptions state;   // tables.scratch is ScratchOf the directory unless it is given
+  uint64_t commit = 0;  // which one; 0: the newest that is whole
   // By default every byte is verified and all rows are in memory when LoadState returns. Otherwise
   // rows stay in mapped files, every key resolves at once, blocks are verified when they are first
   // touched, and rows move into memory as they are written, and by RowMover (row_mover.h).
@@ -63,6 +64,8 @@ struct LoadedState {
   std::vector<std::string> warnings;
   // What the tables were loaded from, by their paths in the program: for MakeCommits.
   std::map<std::string, CommitPart> tables;
+  // What is neither dense values nor a table: of other participants (bytes_participant.h).
+  std::vector<CommitPart> other_parts;
 };
 
 // A new State for `flat` with the seed, step and event time of the saved one, and the seeds that
