@@ -29,10 +29,11 @@ uint64_t RandomId() {
 FoundLog MakeLog(FileSystem& fs, const std::string& directory, uint64_t id) {
   const SegmentHead head{id == 0 ? RandomId() : id, 0, 0, INT64_MIN};
   WriteFileAtomically(fs, JoinPath(directory, SegmentName(0)), StoreHead(head));
+  // Whoever made the directory may not have lived to sync its name.
+  fs.SyncDirectory(ParentDirectory(directory));
   return FindLog(fs, directory);
 }
 
-// A record that is not there at all is the machine's fault as little as one that nobody wrote.
 void CheckReaches(const std::string& directory, LogOffset end, LogOffset reaches) {
   if (end >= reaches) return;
   Fail(

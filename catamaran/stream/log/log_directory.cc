@@ -137,9 +137,14 @@ LogTail FindTail(const FileSystem& fs, const std::string& directory, const Found
   LogTail tail;
   tail.checked_from = std::max(segments[newest].head.durable, segments.front().first);
   tail.newest_ns = segments[newest].head.newest_ns;
+  // A segment that begins there need not have been synced, not even its head.
   size_t at_segment = newest;
-  while (at_segment > 0 && segments[at_segment].first > tail.checked_from) --at_segment;
+  while (at_segment > 0 && segments[at_segment].first >= tail.checked_from) --at_segment;
   CheckChain(directory, log, at_segment);
+  if (segments[at_segment].end() < tail.checked_from) {
+    Fail("{}: the log is not whole: {} ends at {}, and had been synced up to {}", directory,
+         segments[at_segment].path, segments[at_segment].end(), tail.checked_from);
+  }
 
   // Forward, record by record, to the first place where none follows.
   const Searcher searcher(fs, log.id);
