@@ -1,0 +1,110 @@
+// serve/batch/batch_worker.cc
+
+#include "catamaran/serve/batch/batch_worker.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+
+#include "catamaran/base/error.h"
+#include "catamaran/serve/batch/batch_sizes.h"
+
+namespace catamaran {
+namespace {
+
+// What became of a run or a row that threw.
+Status StatusOfException() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return {StatusCode::kInvalidArgument, error.what()};
+  } catch (const std::bad_alloc&) {
+    return {StatusCode::kResourceExhausted, "there is not enough memory for this request"};
+  } catch (const std::exception& error) {
+    return {StatusCode::kInternal, error.what()};
+  }
+}
+
+}  // namespace
+
+void BatchWorker::Run() {
+  PendingRequests batch, late;
+  while (parts_.queue.Take(batch, late)) {
+    AnswerLate(late);
+    BindRows(batch);
+    if (!batch.empty()) RunBatch(batch);
+    assembled_ = {};  // not to keep requests' memory while there is nothing to do
+  }
+}
+
+void BatchWorker::AnswerLate(PendingRequests& late) {
+  for (auto& pending : late) {
+    Status status = pending->cancelled()
+                        ? Status(StatusCode::kCancelled, "the request was cancelled")
+                        : Status(StatusCode::kDeadlineExceeded,
+                                 "the deadline passed while the request was waiting");
+    parts_.answer(*pending, std::move(status), {});
+  }
+}
+
+void BatchWorker::BindRows(PendingRequests& batch) {
+  std::erase_if(batch, [&](std::unique_ptr<PendingRequest>& pending) {
+    if (pending->request.rows.empty()) return false;
+    try {
+      pending->inputs = rows_->Bind(pending->request.rows);
+      return false;
+    } catch (...) {
+      parts_.answer(*pending, StatusOfException(), {});
+      return true;
+    }
+  });
+}
+
+RunResult BatchWorker::RunTogether(State& state, std::span<std::unique_ptr<PendingRequest>> batch) {
+  inputs_.clear();
+  int64_t rows = 0;
+  for (const auto& pending : batch) {
+    inputs_.push_back(&pending->inputs);
+    rows += pending->inputs.rows;
+  }
+  const bool pads = pad_ && parts_.signature.batches();
+  const int64_t padded = pads ? PaddedRows(rows) : rows;
+  Assemble(parts_.signature, inputs_, padded, assembled_);
+  RunResult result = parts_.infer.Run(state, assembled_.feeds);
+  parts_.ran(rows, padded - rows);
+  return result;
+}
+
+void BatchWorker::RunBatch(std::span<std::unique_ptr<PendingRequest>> batch) {
+  const std::shared_ptr<State> state = parts_.state();
+  RunResult result;
+  try {
+    result = RunTogether(*state, batch);
+  } catch (...) {
+    if (batch.size() == 1) {
+      parts_.answer(*batch[0], StatusOfException(), {});
+    } else {
+      for (size_t i = 0; i < batch.size(); ++i) RunBatch(batch.subspan(i, 1));
+    }
+    return;
+  }
+  int64_t begin = 0;
+  for (auto& pending : batch) {
+    const int64_t end = begin + pending->inputs.rows;
+    InferResponse response;
+    response.step = result.step;
+    for (const size_t output : pending->outputs) {
+      const std::string& name = parts_.signature.output_names()[output];
+      if (parts_.signature.batches()) {
+        AppendOutput(name, result, output, begin, end, response.outputs);
+      } else {
+        AppendWholeOutput(name, result, output, response.outputs);
+      }
+    }
+    parts_.answer(*pending, {}, std::move(response));
+    pending.reset();
+    begin = end;
+  }
+}
+
+}  // namespace catamaran

@@ -1,0 +1,52 @@
+// serve/batch/batch_worker.h
+//
+// One thread's work: takes batches from a queue, runs them and answers. If a batch fails, each of
+// its requests is run by itself, so that nobody gets to hear of another's mistake.
+//
+// Thread safety: a worker belongs to one thread; many may share its Parts.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "catamaran/serve/batch/assemble.h"
+#include "catamaran/serve/batch/request_queue.h"
+#include "catamaran/serve/model/row_inputs.h"
+
+namespace catamaran {
+
+class BatchWorker {
+ public:
+  struct Parts {
+    const Executable& infer;
+    const Signature& signature;
+    RequestQueue& queue;
+    std::function<std::shared_ptr<State>()> state;
+    std::function<void(PendingRequest&, Status, InferResponse)> answer;  // once for each request
+    std::function<void(int64_t rows, int64_t padded)> ran;               // after each run
+  };
+
+  // Without `rows` no request has any. Without `pad` batches run at the size that they have.
+  BatchWorker(Parts parts, std::unique_ptr<RowInputs> rows, bool pad)
+      : parts_(std::move(parts)), rows_(std::move(rows)), pad_(pad) {}
+
+  // Returns when the queue is closed and empty.
+  void Run();
+
+ private:
+  void AnswerLate(PendingRequests& late);
+  // Makes inputs of JSON rows; those of whom that fails are answered and leave the batch.
+  void BindRows(PendingRequests& batch);
+  void RunBatch(std::span<std::unique_ptr<PendingRequest>> batch);
+  RunResult RunTogether(State& state, std::span<std::unique_ptr<PendingRequest>> batch);
+
+  const Parts parts_;
+  const std::unique_ptr<RowInputs> rows_;
+  const bool pad_;
+  AssembledBatch assembled_;
+  std::vector<const BoundInputs*> inputs_;
+};
+
+}  // namespace catamaran

@@ -1,0 +1,80 @@
+// serve/model/load_model.cc
+
+#include "catamaran/serve/model/load_model.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "catamaran/base/error.h"
+#include "catamaran/ir/flatten.h"
+#include "catamaran/ir/parser.h"
+
+namespace catamaran {
+namespace {
+
+EntryPoints FindFunctions(Program& flat, const ModelConfig& config) {
+  EntryPoints wanted;
+  wanted.infer = config.infer_fn;
+  wanted.train = config.learn ? config.train_fn : "";
+  EntryPoints entry = FindEntryPoints(flat, wanted);
+  if (entry.infer.empty()) {
+    Fail("{}: program {} has no function {} to answer requests with", config.program, flat.name,
+         config.infer_fn);
+  }
+  return entry;
+}
+
+// A state, or of the directory of a run its best one, or its latest.
+std::string FindState(const FileSystem& fs, const std::string& directory) {
+  for (const std::string& path :
+       {directory, JoinPath(directory, "best"), JoinPath(directory, "latest")}) {
+    if (HasState(fs, path)) return path;
+  }
+  Fail("{}: no state was saved here", directory);
+}
+
+void LoadStateOf(HostedModel& model) {
+  const FileSystem& fs = *model.fs;
+  const std::string own = model.directory.empty() ? "" : StateDirectoryOf(model.directory);
+  LoadOptions options;
+  options.match.allow_new = model.config.allow_new;
+  options.match.allow_missing = model.config.allow_missing;
+  if (!own.empty()) options.state.tables.scratch = ScratchOf(own);
+  if (!own.empty() && HasState(fs, own)) {
+    model.loaded = LoadState(fs, own, *model.flat, options);
+    model.state = std::move(model.loaded->state);
+  } else if (!model.config.state.empty()) {
+    model.state = LoadState(fs, FindState(fs, model.config.state), *model.flat, options).state;
+  } else {
+    model.state = State::Create(*model.flat, model.config.seed, options.state);
+  }
+}
+
+}  // namespace
+
+std::string StateDirectoryOf(const std::string& directory) { return JoinPath(directory, "state"); }
+std::string LogDirectoryOf(const std::string& directory) { return JoinPath(directory, "log"); }
+
+HostedModel LoadModel(FileSystem& fs, const Vocabulary& words, const std::string& name,
+                      const ModelConfig& config, const std::string& directory) {
+  HostedModel model;
+  model.name = name;
+  model.config = config;
+  model.fs = &fs;
+  model.directory = directory;
+  const Program written = ParseFile(fs, config.program, words.ops, *words.builders);
+  auto flat = std::make_shared<Program>(Flatten(written, *words.builders));
+  model.entry = FindFunctions(*flat, config);
+  model.flat = std::move(flat);
+  model.feed.bind = config.bind;
+  if (!config.features.empty()) {
+    FeatureOptions options;
+    options.libraries = config.feature_libraries;
+    model.features = LoadFeatures(fs, config.features, options);
+  }
+  LoadStateOf(model);
+  return model;
+}
+
+}  // namespace catamaran

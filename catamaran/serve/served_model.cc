@@ -1,0 +1,222 @@
+// serve/served_model.cc
+
+#include "catamaran/serve/served_model.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "catamaran/base/error.h"
+#include "catamaran/serve/batch/batch_sizes.h"
+#include "catamaran/serve/batch/batch_worker.h"
+#include "catamaran/serve/learning.h"
+
+namespace catamaran {
+namespace {
+
+int64_t BytesOf(const InferRequest& request) {
+  size_t bytes = 0;
+  for (const NamedTensor& input : request.inputs) bytes += input.tensor.num_bytes();
+  for (const std::string& row : request.rows) bytes += row.size();
+  return static_cast<int64_t>(bytes);
+}
+
+Status TooMuch(std::string_view what, int64_t found, int64_t limit) {
+  return {StatusCode::kResourceExhausted,
+          fmt::format("the request has {} {}; this model takes at most {}", found, what, limit)};
+}
+
+}  // namespace
+
+ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning)
+    : model_(std::move(model)) {
+  CompileOptions compile;
+  // Item lists may be longer than batches: some instances more.
+  compile.max_shape_instances = BatchSizes(model_.config.limits.max_rows).size() + 8;
+  infer_ = Compile(*model_.flat, model_.entry.infer, compile);
+  if (infer_->commits()) {
+    Fail("{}: {} changes state: a function that answers requests only reads it",
+         model_.config.program, model_.entry.infer);
+  }
+  signature_ = std::make_unique<const Signature>(*infer_);
+  try {
+    const RowInputs rows(*model_.flat, *model_.flat->items.FindFunction(model_.entry.infer),
+                         model_.features, model_.feed);
+    for (const Column& column : rows.columns()) {
+      row_columns_.push_back(fmt::format("{}: {}", column.name, column.KindText()));
+    }
+  } catch (const Error& error) {
+    // A features file is there for rows: that it does not fit is a mistake to be told now.
+    if (model_.features && model_.features->declared_inputs()) throw;
+    rows_problem_ = error.what();
+  }
+  if (model_.config.learn) {
+    if (!start_learning) Fail("model {}: this server does not learn", model_.name);
+    learning_ = start_learning(HandOver());
+  }
+  if (model_.config.warm_up) WarmUp();
+  queue_ = std::make_unique<RequestQueue>(model_.config.batch, model_.config.limits);
+  const BatchWorker::Parts parts{
+      *infer_,
+      *signature_,
+      *queue_,
+      [this] { return CurrentState(); },
+      [this](PendingRequest& pending, Status status, InferResponse response) {
+        Answer(pending, std::move(status), std::move(response));
+      },
+      [this](int64_t rows, int64_t padded) {
+        ++counters_.batches;
+        counters_.batched_rows += rows;
+        counters_.padded_rows += padded;
+      }};
+  for (int i = 0; i < std::max(1, model_.config.limits.threads); ++i) {
+    threads_.emplace_back([this, parts] {
+      std::unique_ptr<RowInputs> rows;
+      if (rows_problem_.empty()) {
+        rows = std::make_unique<RowInputs>(*model_.flat,
+                                           *model_.flat->items.FindFunction(model_.entry.infer),
+                                           model_.features, model_.feed);
+      }
+      BatchWorker(parts, std::move(rows), model_.config.batch.enabled).Run();
+    });
+  }
+}
+
+ServedModel::~ServedModel() { Close(); }
+
+// What learning works on; from now on it says which state answers.
+HostedModel ServedModel::HandOver() {
+  HostedModel model;
+  model.name = model_.name;
+  model.version = model_.version;
+  model.config = model_.config;
+  model.fs = model_.fs;
+  model.directory = model_.directory;
+  model.flat = model_.flat;
+  model.entry = model_.entry;
+  model.features = model_.features;
+  model.feed = model_.feed;
+  model.state = std::move(model_.state);
+  model.loaded = std::move(model_.loaded);
+  return model;
+}
+
+std::shared_ptr<State> ServedModel::CurrentState() const {
+  return learning_ ? learning_->state() : model_.state;
+}
+
+void ServedModel::WarmUp() {
+  if (!signature_->batches() || !signature_->fixed()) return;
+  const int64_t most = model_.config.batch.enabled ? model_.config.batch.max_batch : 1;
+  const std::shared_ptr<State> state = CurrentState();
+  for (const int64_t rows : BatchSizes(std::min(most, model_.config.limits.max_rows))) {
+    const BoundInputs made_up = signature_->MakeUp(rows);
+    const BoundInputs* const inputs[] = {&made_up};
+    AssembledBatch batch;
+    Assemble(*signature_, inputs, rows, batch);
+    try {
+      infer_->Run(*state, batch.feeds);
+    } catch (const Error&) {
+      return;  // the program may well refuse what is made up
+    }
+  }
+}
+
+bool ServedModel::Infer(InferRequest& request, InferDone& done) {
+  auto pending = std::make_unique<PendingRequest>();
+  Status status = Check(request, *pending);
+  pending->request = std::move(request);
+  pending->done = std::move(done);
+  if (!status.ok()) {
+    Answer(*pending, std::move(status), {});
+    return true;
+  }
+  status = queue_->Push(pending);
+  if (status.code == StatusCode::kUnavailable) {
+    request = std::move(pending->request);
+    done = std::move(pending->done);
+    return false;
+  }
+  if (!status.ok()) Answer(*pending, std::move(status), {});
+  return true;
+}
+
+Status ServedModel::Check(const InferRequest& request, PendingRequest& pending) const {
+  const ModelLimits& limits = model_.config.limits;
+  pending.arrival = std::chrono::steady_clock::now();
+  if (request.deadline <= pending.arrival) {
+    return {StatusCode::kDeadlineExceeded, "the deadline has passed before it began"};
+  }
+  pending.bytes = BytesOf(request);
+  if (pending.bytes > limits.max_bytes) return TooMuch("bytes", pending.bytes, limits.max_bytes);
+  if (Status status = signature_->BindOutputs(request.outputs, pending.outputs); !status.ok()) {
+    return status;
+  }
+  if (request.rows.empty()) {
+    if (Status status = signature_->Bind(request, pending.inputs); !status.ok()) return status;
+    pending.rows = pending.inputs.rows;
+    pending.alone = !signature_->batches();
+  } else {
+    if (!request.inputs.empty()) {
+      return {StatusCode::kInvalidArgument, "the request has both inputs and rows"};
+    }
+    if (!rows_problem_.empty()) return {StatusCode::kInvalidArgument, rows_problem_};
+    pending.rows = static_cast<int64_t>(request.rows.size());
+    pending.alone = !signature_->fixed();
+  }
+  if (pending.rows > limits.max_rows) return TooMuch("rows", pending.rows, limits.max_rows);
+  return {};
+}
+
+void ServedModel::Answer(PendingRequest& pending, Status status, InferResponse response) {
+  if (status.ok()) {
+    ++counters_.requests;
+    response.model = model_.name;
+    response.version = model_.version;
+    response.id = pending.request.id;
+    if (learning_ && pending.request.log) {
+      // The answer leaves all the same: inference does not wait for a disk that is full.
+      if (!learning_->LogImpression(pending.request, response).ok()) ++counters_.lost_impressions;
+    }
+  } else {
+    ++(status.code == StatusCode::kResourceExhausted ? counters_.refused : counters_.failed);
+    response = {};
+    status.message = fmt::format("model {}: {}", model_.name, status.message);
+  }
+  pending.done(std::move(status), std::move(response));
+}
+
+void ServedModel::Close() {
+  const std::lock_guard lock(close_mutex_);
+  if (queue_) queue_->Close();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void ServedModel::FillMetadata(ModelMetadata& metadata) const {
+  metadata.name = model_.name;
+  metadata.inputs = signature_->InputInfo();
+  metadata.outputs = signature_->OutputInfo();
+  metadata.row_columns = row_columns_;
+  metadata.learns = learning_ != nullptr;
+}
+
+ModelStatus ServedModel::status() const {
+  ModelStatus status;
+  status.name = model_.name;
+  status.version = model_.version;
+  status.learns = learning_ != nullptr;
+  status.step = CurrentState()->step();
+  status.requests = counters_.requests;
+  status.refused = counters_.refused;
+  status.failed = counters_.failed;
+  status.batches = counters_.batches;
+  status.batched_rows = counters_.batched_rows;
+  status.padded_rows = counters_.padded_rows;
+  status.lost_impressions = counters_.lost_impressions;
+  status.waiting_requests = queue_->requests();
+  status.waiting_rows = queue_->rows();
+  return status;
+}
+
+}  // namespace catamaran

@@ -1,0 +1,77 @@
+// serve/served_model.h
+//
+// One version of a model, ready to answer: its function compiled and warmed up, threads that run
+// it, and the queue of those who wait. Requests that fit together share a run.
+//
+// Each request is answered exactly once, also when the model goes: Close answers all that were
+// accepted, and refuses the rest.
+//
+// Thread safety: all methods may be called concurrently; the destructor after Close.
+
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "catamaran/serve/batch/assemble.h"
+#include "catamaran/serve/batch/request_queue.h"
+#include "catamaran/serve/hosted_model.h"
+#include "catamaran/serve/model/row_inputs.h"
+#include "catamaran/serve/model/signature.h"
+
+namespace catamaran {
+
+class ServedModel {
+ public:
+  // Compiles, starts learning if the config says so, warms up. Throws an Error if that fails.
+  ServedModel(HostedModel model, const StartLearning& start_learning);
+  ~ServedModel();
+  ServedModel(const ServedModel&) = delete;
+  ServedModel& operator=(const ServedModel&) = delete;
+
+  // True: the request is answered, now or later. False: the model was closed meanwhile, and neither
+  // was touched.
+  bool Infer(InferRequest& request, InferDone& done);
+
+  // Accepts nothing more; returns when all that were accepted are answered. Learning goes on.
+  void Close();
+
+  const std::string& name() const { return model_.name; }
+  const std::string& version() const { return model_.version; }
+  const ModelConfig& config() const { return model_.config; }
+  const std::shared_ptr<Learning>& learning() const { return learning_; }
+  const Signature& signature() const { return *signature_; }
+
+  void FillMetadata(ModelMetadata& metadata) const;
+  ModelStatus status() const;
+
+ private:
+  struct Counters {
+    std::atomic<int64_t> requests = 0, refused = 0, failed = 0;
+    std::atomic<int64_t> batches = 0, batched_rows = 0, padded_rows = 0, lost_impressions = 0;
+  };
+
+  HostedModel HandOver();
+  std::shared_ptr<State> CurrentState() const;
+  Status Check(const InferRequest& request, PendingRequest& pending) const;
+  void WarmUp();
+  void Answer(PendingRequest& pending, Status status, InferResponse response);
+
+  HostedModel model_;
+  std::shared_ptr<const Executable> infer_;
+  std::unique_ptr<const Signature> signature_;
+  std::vector<std::string> row_columns_;
+  std::string rows_problem_;  // why JSON rows are not understood; empty: they are
+  std::shared_ptr<Learning> learning_;
+  Counters counters_;
+  std::unique_ptr<RequestQueue> queue_;
+  std::mutex close_mutex_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace catamaran
