@@ -1,0 +1,70 @@
+#include "catamaran/serve/wire/grpc/learning_messages.h"
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "catamaran/base/error.h"
+#include "catamaran/serve/wire/grpc/infer_messages.h"
+#include "catamaran/serve/wire/learning_calls.h"
+
+namespace catamaran {
+
+TrainRequest ReadTrainRequest(const v1::TrainRequest& message) {
+  TrainRequest request;
+  request.model = message.model();
+  RequestInputs inputs;
+  ReadInputs(message.inputs(), message.raw_input_contents(), inputs);
+  for (const std::string& row : message.rows()) inputs.AddRow(row);
+  inputs.MoveTo(request.inputs, request.rows);
+  request.event_time_ns = message.event_time_ns();
+  request.idempotency_key = message.idempotency_key();
+  return request;
+}
+
+FeedbackRequest ReadFeedbackRequest(const v1::FeedbackRequest& message) {
+  FeedbackRequest request;
+  request.model = message.model();
+  request.items.reserve(static_cast<size_t>(message.items_size()));
+  for (const v1::FeedbackItem& item : message.items()) {
+    request.items.push_back({.id = item.id(),
+                             .row = item.row(),
+                             .event = item.event(),
+                             .value = item.has_value() ? item.value() : 1,
+                             .event_time_ns = item.event_time_ns(),
+                             .idempotency_key = item.idempotency_key()});
+  }
+  return request;
+}
+
+void WriteStatus(const LearningStatus& status, v1::StatusReply& message) {
+  const google::protobuf::Descriptor& fields = *v1::StatusReply::descriptor();
+  const google::protobuf::Reflection& set = *message.GetReflection();
+  VisitStatus(status, [&](const char* name, const auto& value) {
+    const google::protobuf::FieldDescriptor* field = fields.FindFieldByName(name);
+    CATAMARAN_CHECK(field != nullptr, "{}", name);
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, bool>) {
+      set.SetBool(&message, field, value);
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      set.SetInt64(&message, field, value);
+    } else if constexpr (std::is_same_v<T, uint64_t>) {
+      set.SetUInt64(&message, field, value);
+    } else if constexpr (std::is_same_v<T, double>) {
+      set.SetDouble(&message, field, value);
+    } else {
+      set.SetString(&message, field, value);
+    }
+  });
+}
+
+void WriteCommits(const std::vector<std::pair<uint64_t, int64_t>>& commits,
+                  v1::StatusReply& message) {
+  for (const auto& [commit, step] : commits) {
+    auto& entry = *message.add_commits();
+    entry.set_commit(commit);
+    entry.set_step(step);
+  }
+}
+
+}  // namespace catamaran
