@@ -20,6 +20,7 @@ namespace {
 
 ModelServerOptions Completed(ModelServerOptions options) {
   if (!options.words.ops) options.words = {StandardOps(), StandardBuilders()};
+  if (!options.metrics) options.metrics = std::make_shared<Metrics>();
   return options;
 }
 
@@ -154,7 +155,8 @@ std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const st
   }
   HostedModel model = LoadModel(*options_.fs, options_.words, name, config, directory);
   model.version = version;
-  return std::make_shared<ServedModel>(std::move(model), options_.start_learning);
+  return std::make_shared<ServedModel>(std::move(model), options_.start_learning,
+                                       *options_.metrics);
 }
 
 Status ModelServer::Load(const std::string& name, const ModelConfig& config) {

@@ -22,6 +22,7 @@
 
 #include "catamaran/base/file.h"
 #include "catamaran/serve/hosted_model.h"
+#include "catamaran/serve/metrics.h"
 #include "catamaran/serve/model/load_model.h"
 #include "catamaran/serve/served_model.h"
 #include "catamaran/serve/server.h"
@@ -30,10 +31,11 @@ namespace catamaran {
 
 struct ModelServerOptions {
   FileSystem* fs = &PosixFileSystem();
-  Vocabulary words;              // empty: the standard ops and builders
-  std::string data_directory;    // empty: none
-  StartLearning start_learning;  // empty: models do not learn
-  std::string version;           // of the program, for metadata
+  Vocabulary words;                  // empty: the standard ops and builders
+  std::string data_directory;        // empty: none
+  StartLearning start_learning;      // empty: models do not learn
+  std::string version;               // of the program, for metadata
+  std::shared_ptr<Metrics> metrics;  // where it counts; null: for itself
 };
 
 class ModelServer final : public Server {

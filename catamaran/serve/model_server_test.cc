@@ -15,6 +15,7 @@ namespace {
 
 using testing::Answer;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::TasteRequest;
 using testing::TasteServer;
 
@@ -360,6 +361,30 @@ TEST(ModelServer, AModelGoesOnWithTheStateOfItsDirectory) {
   Answer answer;
   server.Infer(TasteRequest({1, 2}, {1}), answer.done());
   EXPECT_EQ(answer["p"].data<float>()[0], 0.5f);
+}
+
+TEST(ModelServer, WhatHappensIsCountedByModelAndVersion) {
+  ModelServerOptions options;
+  options.metrics = std::make_shared<Metrics>();
+  TasteServer host(options);
+  host.Load();
+  Answer good, bad;
+  host.Ask(TasteRequest({1, 2}, {1, 2, 3, 4, 5}), good);
+  EXPECT_TRUE(good.status().ok());
+  host.Ask(TasteRequest({1, 2}, {}), bad);
+  EXPECT_FALSE(bad.status().ok());
+  const std::string text = options.metrics->Text();
+  for (const char* line :
+       {"catamaran_model_requests_total{model=\"taste\",version=\"1\",result=\"answered\"} 1",
+        "catamaran_model_requests_total{model=\"taste\",version=\"1\",result=\"failed\"} 1",
+        "catamaran_model_rows_total{model=\"taste\",version=\"1\"} 5",
+        "catamaran_model_padded_rows_total{model=\"taste\",version=\"1\"} 1",
+        "catamaran_model_seconds_count{model=\"taste\",version=\"1\"} 2",
+        "catamaran_model_waiting_rows{model=\"taste\",version=\"1\"} 0"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  ASSERT_TRUE(host.server->Unload("taste").ok());
+  EXPECT_THAT(options.metrics->Text(), Not(HasSubstr("taste")));
 }
 
 TEST(ModelServer, AFunctionWhoseRowsMeetRunsEachRequestAlone) {

@@ -28,8 +28,8 @@ Status TooMuch(std::string_view what, int64_t found, int64_t limit) {
 
 }  // namespace
 
-ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning)
-    : model_(std::move(model)) {
+ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning, Metrics& metrics)
+    : model_(std::move(model)), metrics_(metrics, model_.name, model_.version) {
   CompileOptions compile;
   // Item lists may be longer than batches: some instances more.
   compile.max_shape_instances = BatchSizes(model_.config.limits.max_rows).size() + 8;
@@ -60,15 +60,21 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning)
       *infer_,
       *signature_,
       *queue_,
+      metrics_,
       [this] { return CurrentState(); },
       [this](PendingRequest& pending, Status status, InferResponse response) {
         Answer(pending, std::move(status), std::move(response));
-      },
-      [this](int64_t rows, int64_t padded) {
-        ++counters_.batches;
-        counters_.batched_rows += rows;
-        counters_.padded_rows += padded;
       }};
+  const Metrics::Labels labels = {{"model", model_.name}, {"version", model_.version}};
+  const auto gauge = [&](const char* name, const char* help, std::function<double()> value) {
+    gauges_.push_back(metrics.AddGaugeFunction(name, help, labels, std::move(value)));
+  };
+  gauge("catamaran_model_waiting_requests", "Requests that wait to be run.",
+        [this] { return static_cast<double>(queue_->requests()); });
+  gauge("catamaran_model_waiting_rows", "Rows of requests that wait to be run.",
+        [this] { return static_cast<double>(queue_->rows()); });
+  gauge("catamaran_model_step", "Training steps of the state that answers.",
+        [this] { return static_cast<double>(CurrentState()->step()); });
   for (int i = 0; i < std::max(1, model_.config.limits.threads); ++i) {
     threads_.emplace_back([this, parts] {
       std::unique_ptr<RowInputs> rows;
@@ -82,7 +88,10 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning)
   }
 }
 
-ServedModel::~ServedModel() { Close(); }
+ServedModel::~ServedModel() {
+  gauges_.clear();
+  Close();
+}
 
 // What learning works on; from now on it says which state answers.
 HostedModel ServedModel::HandOver() {
@@ -169,17 +178,19 @@ Status ServedModel::Check(const InferRequest& request, PendingRequest& pending) 
 }
 
 void ServedModel::Answer(PendingRequest& pending, Status status, InferResponse response) {
+  metrics_.seconds->Observe(SecondsSince(pending.arrival));
   if (status.ok()) {
-    ++counters_.requests;
+    metrics_.answered->Add();
     response.model = model_.name;
     response.version = model_.version;
     response.id = pending.request.id;
     if (learning_ && pending.request.log) {
       // The answer leaves all the same: inference does not wait for a disk that is full.
-      if (!learning_->LogImpression(pending.request, response).ok()) ++counters_.lost_impressions;
+      if (!learning_->LogImpression(pending.request, response).ok())
+        metrics_.lost_impressions->Add();
     }
   } else {
-    ++(status.code == StatusCode::kResourceExhausted ? counters_.refused : counters_.failed);
+    (status.code == StatusCode::kResourceExhausted ? metrics_.refused : metrics_.failed)->Add();
     response = {};
     status.message = fmt::format("model {}: {}", model_.name, status.message);
   }
@@ -207,13 +218,16 @@ ModelStatus ServedModel::status() const {
   status.version = model_.version;
   status.learns = learning_ != nullptr;
   status.step = CurrentState()->step();
-  status.requests = counters_.requests;
-  status.refused = counters_.refused;
-  status.failed = counters_.failed;
-  status.batches = counters_.batches;
-  status.batched_rows = counters_.batched_rows;
-  status.padded_rows = counters_.padded_rows;
-  status.lost_impressions = counters_.lost_impressions;
+  const auto number = [](const Counter& counter) { return static_cast<int64_t>(counter.value()); };
+  status.requests = number(*metrics_.answered);
+  status.refused = number(*metrics_.refused);
+  status.failed = number(*metrics_.failed);
+  status.batched_rows = number(*metrics_.rows);
+  status.padded_rows = number(*metrics_.padded_rows);
+  status.lost_impressions = number(*metrics_.lost_impressions);
+  for (size_t i = 0; i <= metrics_.batch_rows->bounds().size(); ++i) {
+    status.batches += static_cast<int64_t>(metrics_.batch_rows->count(i));
+  }
   status.waiting_requests = queue_->requests();
   status.waiting_rows = queue_->rows();
   return status;

@@ -10,7 +10,6 @@
 
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,13 +22,15 @@
 #include "catamaran/serve/hosted_model.h"
 #include "catamaran/serve/model/row_inputs.h"
 #include "catamaran/serve/model/signature.h"
+#include "catamaran/serve/model_metrics.h"
 
 namespace catamaran {
 
 class ServedModel {
  public:
   // Compiles, starts learning if the config says so, warms up. Throws an Error if that fails.
-  ServedModel(HostedModel model, const StartLearning& start_learning);
+  // `metrics` outlives it.
+  ServedModel(HostedModel model, const StartLearning& start_learning, Metrics& metrics);
   ~ServedModel();
   ServedModel(const ServedModel&) = delete;
   ServedModel& operator=(const ServedModel&) = delete;
@@ -51,11 +52,6 @@ class ServedModel {
   ModelStatus status() const;
 
  private:
-  struct Counters {
-    std::atomic<int64_t> requests = 0, refused = 0, failed = 0;
-    std::atomic<int64_t> batches = 0, batched_rows = 0, padded_rows = 0, lost_impressions = 0;
-  };
-
   HostedModel HandOver();
   std::shared_ptr<State> CurrentState() const;
   Status Check(const InferRequest& request, PendingRequest& pending) const;
@@ -68,10 +64,11 @@ class ServedModel {
   std::vector<std::string> row_columns_;
   std::string rows_problem_;  // why JSON rows are not understood; empty: they are
   std::shared_ptr<Learning> learning_;
-  Counters counters_;
+  ModelMetrics metrics_;
   std::unique_ptr<RequestQueue> queue_;
   std::mutex close_mutex_;
   std::vector<std::thread> threads_;
+  std::vector<std::shared_ptr<void>> gauges_;
 };
 
 }  // namespace catamaran

@@ -31,6 +31,9 @@ void BatchWorker::Run() {
   PendingRequests batch, late;
   while (parts_.queue.Take(batch, late)) {
     AnswerLate(late);
+    for (const auto& pending : batch) {
+      parts_.metrics.waiting_seconds->Observe(SecondsSince(pending->arrival));
+    }
     BindRows(batch);
     if (!batch.empty()) RunBatch(batch);
     assembled_ = {};  // not to keep requests' memory while there is nothing to do
@@ -70,8 +73,13 @@ RunResult BatchWorker::RunTogether(State& state, std::span<std::unique_ptr<Pendi
   const bool pads = pad_ && parts_.signature.batches();
   const int64_t padded = pads ? PaddedRows(rows) : rows;
   Assemble(parts_.signature, inputs_, padded, assembled_);
+  const auto began = std::chrono::steady_clock::now();
   RunResult result = parts_.infer.Run(state, assembled_.feeds);
-  parts_.ran(rows, padded - rows);
+  ModelMetrics& metrics = parts_.metrics;
+  metrics.run_seconds->Observe(SecondsSince(began));
+  metrics.batch_rows->Observe(static_cast<double>(rows));
+  metrics.rows->Add(static_cast<uint64_t>(rows));
+  metrics.padded_rows->Add(static_cast<uint64_t>(padded - rows));
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "catamaran/serve/batch/assemble.h"
 #include "catamaran/serve/batch/request_queue.h"
 #include "catamaran/serve/model/row_inputs.h"
+#include "catamaran/serve/model_metrics.h"
 
 namespace catamaran {
 
@@ -23,9 +24,9 @@ class BatchWorker {
     const Executable& infer;
     const Signature& signature;
     RequestQueue& queue;
+    ModelMetrics& metrics;
     std::function<std::shared_ptr<State>()> state;
     std::function<void(PendingRequest&, Status, InferResponse)> answer;  // once for each request
-    std::function<void(int64_t rows, int64_t padded)> ran;               // after each run
   };
 
   // Without `rows` no request has any. Without `pad` batches run at the size that they have.

@@ -31,6 +31,10 @@ struct PendingRequest {
   }
 };
 
+inline double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 using PendingRequests = std::vector<std::unique_ptr<PendingRequest>>;
 
 }  // namespace catamaran
