@@ -14,6 +14,9 @@ constexpr size_t kWindowBytes = size_t{256} << 10;
 // Of a single record: most fit, and none costs two reads that need not.
 constexpr size_t kFirstReadBytes = 2048;
 
+// Bytes that a search checks in vain before it gives up.
+constexpr uint64_t kLeastEffort = uint64_t{1} << 28;
+
 void SetRecord(LogOffset at, const FrameHead& head, std::span<const std::byte> frame,
                LogRecord& record) {
   record.offset = at;
@@ -78,6 +81,29 @@ FrameState ReadFrameAt(uint64_t id, const LogSegment& segment, LogOffset at,
   if (!FrameIsWhole(id, at, frame)) return FrameState::kDamaged;
   SetRecord(at, *head, frame, record);
   return FrameState::kWhole;
+}
+
+void ReadRecord(const LogContents& contents, LogOffset offset, std::vector<std::byte>& buffer,
+                LogRecord& record) {
+  const LogSegment segment = contents.Find(offset);
+  const FrameState state = ReadFrameAt(contents.id(), segment, offset, buffer, record);
+  if (state != FrameState::kWhole) FailAtFrame(segment, offset, state);
+}
+
+bool FrameSearch::Next(LogOffset from, LogRecord& record, LogOffset* durable) {
+  for (LogOffset at = from; at < segment_.end; ++at) {
+    if (reader_.Read(segment_, at, record, durable) == FrameState::kWhole) return true;
+    if (segment_.end - at < kFrameBytes) return false;
+    const auto head = LoadFrameHead(reader_.Bytes(segment_, at, kFrameBytes).data());
+    if (head && FrameEnd(at, *head) <= segment_.end) effort_ += head->payload_bytes;
+    if (effort_ > kLeastEffort + 64 * (segment_.end - segment_.first)) {
+      Fail(
+          "{}: what is behind offset {} looks like records and is none; it cannot be told what "
+          "happened to it",
+          segment_.file->path(), from);
+    }
+  }
+  return false;
 }
 
 void FailAtFrame(const LogSegment& segment, LogOffset at, FrameState state) {

@@ -46,6 +46,27 @@ class FrameReader {
 FrameState ReadFrameAt(uint64_t id, const LogSegment& segment, LogOffset at,
                        std::vector<std::byte>& buffer, LogRecord& record);
 
+// The record that begins at `offset`, or an Error.
+void ReadRecord(const LogContents& contents, LogOffset offset, std::vector<std::byte>& buffer,
+                LogRecord& record);
+
+// Looks for whole records where there need not be any, byte by byte. Bytes that look like large
+// records are costly to check; there is a limit to that for a search, in proportion to what is
+// searched.
+class FrameSearch {
+ public:
+  FrameSearch(uint64_t id, const LogSegment& segment) : segment_(segment), reader_(id) {}
+
+  // The first whole record that begins at or behind `from`. False if there is none. An Error if
+  // the limit is reached. `durable` as in FrameReader::Read.
+  bool Next(LogOffset from, LogRecord& record, LogOffset* durable = nullptr);
+
+ private:
+  const LogSegment& segment_;
+  FrameReader reader_;
+  uint64_t effort_ = 0;
+};
+
 // An Error that says what is wrong with the record at `at`.
 [[noreturn]] void FailAtFrame(const LogSegment& segment, LogOffset at, FrameState state);
 

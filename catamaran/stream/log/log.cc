@@ -192,10 +192,7 @@ LogOffset Log::durable_end() const { return inside_->syncer->durable(); }
 const LogRecovery& Log::recovery() const { return inside_->recovery; }
 
 void Log::Read(LogOffset offset, std::vector<std::byte>& buffer, LogRecord& record) const {
-  const LogContents& contents = *inside_->contents;
-  const LogSegment segment = contents.Find(offset);
-  const FrameState state = ReadFrameAt(contents.id(), segment, offset, buffer, record);
-  if (state != FrameState::kWhole) FailAtFrame(segment, offset, state);
+  ReadRecord(*inside_->contents, offset, buffer, record);
 }
 
 LogCursor Log::Follow(LogOffset from) { return LogCursor(inside_->contents, from); }

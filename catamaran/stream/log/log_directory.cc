@@ -29,58 +29,18 @@ FoundSegment LookAtSegment(const FileSystem& fs, const std::string& path, LogOff
   return found;
 }
 
-// Looks for whole records where there need not be any.
-class Searcher {
- public:
-  Searcher(const FileSystem& fs, uint64_t id) : fs_(fs), id_(id) {}
-
-  // How far the log had been synced by what whole records say that begin at or behind `from` in the
-  // segment, which is searched byte by byte where no record follows another.
-  LogOffset DurableBehind(const FoundSegment& found, LogOffset from) {
-    const LogSegment segment = Open(found);
-    FrameReader reader(id_);
-    LogOffset durable = 0;
-    // Bytes that look like large records cost much to check; there is no end of it on purpose.
-    uint64_t effort = 0;
-    const uint64_t most = kEffort + 64 * (segment.end - std::min(from, segment.end));
-    for (LogOffset at = from; at < segment.end;) {
-      LogRecord record;
-      LogOffset said = 0;
-      if (reader.Read(segment, at, record, &said) == FrameState::kWhole) {
-        durable = std::max(durable, said);
-        at = record.next;
-        continue;
-      }
-      if (segment.end - at >= kFrameBytes) {
-        const auto head = LoadFrameHead(reader.Bytes(segment, at, kFrameBytes).data());
-        if (head && FrameEnd(at, *head) <= segment.end) effort += head->payload_bytes;
-      }
-      if (effort > most) {
-        Fail(
-            "{}: what is behind offset {} looks like records and is none; the log cannot tell "
-            "what happened to it",
-            found.path, from);
-      }
-      ++at;
-    }
-    return durable;
+// How far the log had been synced by what whole records say that begin at or behind `from`.
+LogOffset DurableBehind(const FileSystem& fs, uint64_t id, const FoundSegment& found,
+                        LogOffset from) {
+  const LogSegment segment = OpenSegment(fs, found);
+  FrameSearch search(id, segment);
+  LogRecord record;
+  LogOffset durable = 0;
+  for (LogOffset said = 0; search.Next(from, record, &said); from = record.next) {
+    durable = std::max(durable, said);
   }
-
-  LogSegment Open(const FoundSegment& found) const {
-    LogSegment segment;
-    segment.file = fs_.OpenRead(found.path);
-    segment.first = found.first;
-    segment.end = found.end();
-    segment.sealed = true;
-    return segment;
-  }
-
- private:
-  static constexpr uint64_t kEffort = uint64_t{1} << 30;
-
-  const FileSystem& fs_;
-  const uint64_t id_;
-};
+  return durable;
+}
 
 void CheckNoOverlap(const FoundSegment& segment, const FoundSegment& next) {
   if (segment.end() <= next.first) return;
@@ -104,6 +64,15 @@ void CheckChain(const std::string& directory, const FoundLog& log, size_t upto) 
 }
 
 }  // namespace
+
+LogSegment OpenSegment(const FileSystem& fs, const FoundSegment& found) {
+  LogSegment segment;
+  segment.file = fs.OpenRead(found.path);
+  segment.first = found.first;
+  segment.end = found.end();
+  segment.sealed = true;
+  return segment;
+}
 
 FoundLog FindLog(const FileSystem& fs, const std::string& directory) {
   FoundLog log;
@@ -129,6 +98,21 @@ FoundLog FindLog(const FileSystem& fs, const std::string& directory) {
   return log;
 }
 
+void LookAtLog(const FileSystem& fs, const std::string& directory,
+               FunctionRef<void(const FoundLog&)> look) {
+  if (!fs.IsDirectory(directory)) Fail("{}: there is no such directory", directory);
+  while (true) {
+    const std::vector<std::string> before = fs.List(directory);
+    try {
+      const FoundLog found = FindLog(fs, directory);
+      if (found.segments.empty()) Fail("{}: there is no log here", directory);
+      return look(found);
+    } catch (const Error&) {
+      if (fs.List(directory) == before) throw;
+    }
+  }
+}
+
 LogTail FindTail(const FileSystem& fs, const std::string& directory, const FoundLog& log) {
   const auto& segments = log.segments;
   // The newest segment whose head is there says up to where all was synced when it was begun.
@@ -147,13 +131,12 @@ LogTail FindTail(const FileSystem& fs, const std::string& directory, const Found
   }
 
   // Forward, record by record, to the first place where none follows.
-  const Searcher searcher(fs, log.id);
   FrameReader reader(log.id);
   tail.end = tail.checked_from;
   size_t i = at_segment;
   for (;; ++i) {
     if (i + 1 < segments.size()) CheckNoOverlap(segments[i], segments[i + 1]);
-    const LogSegment segment = searcher.Open(segments[i]);
+    const LogSegment segment = OpenSegment(fs, segments[i]);
     LogRecord record;
     while (tail.end < segment.end && reader.Read(segment, tail.end, record) == FrameState::kWhole) {
       tail.end = record.next;
@@ -169,7 +152,7 @@ LogTail FindTail(const FileSystem& fs, const std::string& directory, const Found
     const FoundSegment& segment = segments[j];
     const LogOffset from = j == i ? tail.end : segment.first;
     tail.bytes_beyond += j == i ? segment.end() - tail.end : segment.bytes;
-    durable = std::max(durable, Searcher(fs, log.id).DurableBehind(segment, from));
+    durable = std::max(durable, DurableBehind(fs, log.id, segment, from));
   }
   if (durable > tail.end) {
     tail.damage = fmt::format(

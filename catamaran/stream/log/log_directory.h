@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "catamaran/base/file.h"
+#include "catamaran/base/function_ref.h"
+#include "catamaran/stream/log/log_contents.h"
 #include "catamaran/stream/log/log_format.h"
 
 namespace catamaran {
@@ -41,6 +43,14 @@ struct FoundLog {
 // The segments in a directory, which may be missing. An Error if none of them says which log this
 // is, or two say different things.
 FoundLog FindLog(const FileSystem& fs, const std::string& directory);
+
+// Calls `look` with what there is; again where that failed and a writer has changed the segments
+// meanwhile. An Error if there is no log.
+void LookAtLog(const FileSystem& fs, const std::string& directory,
+               FunctionRef<void(const FoundLog&)> look);
+
+// As it was found: what was added since is not seen.
+LogSegment OpenSegment(const FileSystem& fs, const FoundSegment& found);
 
 // The end of a log, looked at from `checked_from` on: everything before was synced.
 struct LogTail {
