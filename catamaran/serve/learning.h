@@ -1,12 +1,12 @@
 // serve/learning.h
 //
-// What one served model offers for learning: the wires and the host call it; learn/learner.h is the
-// implementation. Examples, impressions and feedback go to the model's log, and the state changes
-// only as a function of that log (docs/learning.md).
+// What one served model offers for learning: the wires and the host call it. learn/learner.h is the
+// implementation; its StartLearner is what ModelServerOptions::start_learning wants. Examples,
+// impressions and feedback go to the model's log, and the state changes only as a function of that
+// log (docs/learning.md).
 //
 // For the host:
-//   - The State that answers requests is `state()`: take it anew for each batch of requests and
-//   keep
+//   - The State that answers requests is `state()`: take it anew for each batch of requests and keep
 //     the pointer until the batch is done. It is another object after a rollback.
 //   - LogImpression is called with the request as it came and the response as it leaves, before it
 //     leaves; a Status that is not kOk means that the impression was not logged (the disk is full):

@@ -1,0 +1,397 @@
+// serve/learn/learner.cc: the thread that follows the log.
+
+#include "catamaran/serve/learn/learner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "catamaran/base/cpu.h"
+#include "catamaran/base/error.h"
+
+namespace catamaran {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kLongestWait = 20 * kMillisecond;
+constexpr int64_t kRetryFullLog = 500 * kMillisecond;
+constexpr int64_t kBetweenNotices = 100 * kMillisecond;
+constexpr int64_t kMaxScheduledSteps = 2;
+constexpr size_t kMaxRememberedAcks = 1 << 16;
+
+}  // namespace
+
+Learner::Learner(HostedModel model, const Clock& clock, const Clock& steady)
+    : model_(std::move(model)),
+      clock_(clock),
+      steady_(steady),
+      settings_(ParseLearnSettings(model_.config.learning, model_.entry.labels)),
+      state_directory_(JoinPath(model_.directory, "state")),
+      formats_(*model_.flat, model_.entry, model_.features, model_.feed),
+      state_(model_.state) {
+  for (const LabelRule& rule : settings_.join.labels) {
+    if (rule.late_weight != 0 && rule.late_weight != 1 && !formats_.has_weight()) {
+      Fail("label {}: late examples weigh {}, but {} has no argument weight", rule.label,
+           rule.late_weight, model_.entry.train);
+    }
+  }
+  Open();
+  thread_ = std::thread([this] { Run(); });
+}
+
+Learner::~Learner() {
+  accepting_ = false;
+  end_ = true;
+  if (thread_.joinable()) thread_.join();
+  try {
+    commits_.reset();
+    log_->Close();
+  } catch (const std::exception&) {
+    // What is in the log is found when it is opened again.
+  }
+}
+
+void Learner::Open() {
+  LogOptions log_options = settings_.log;
+  const CommitPart* part = nullptr;
+  if (model_.loaded) {
+    for (const CommitPart& other : model_.loaded->other_parts) {
+      if (other.name == kLearnerPartName) part = &other;
+    }
+  }
+  ApplierOptions options{settings_.threads, settings_.progressive, settings_.window_examples};
+  applier_ = std::make_unique<LogApplier>(
+      *model_.flat, model_.entry, model_.features, model_.feed, options,
+      [this](LogOffset offset, std::vector<std::byte>& buffer, LogRecord& record) {
+        log_->Read(offset, buffer, record);
+      });
+  checker_ =
+      std::make_unique<BatchBuilder>(*model_.flat, model_.entry, model_.features, model_.feed);
+  if (part != nullptr) {
+    LoadBytes(*part, applier_->stream(), &applier_->window());
+    log_options.reaches = applier_->stream().position();
+  }
+  log_ = Log::Open(*model_.fs, JoinPath(model_.directory, "log"), log_options);
+  if (part == nullptr && model_.loaded && log_->end() > log_->begin()) {
+    Fail(
+        "{}: commit {} does not say how far the log was learned from, and the log is not empty; "
+        "move the log away to begin a new one, or the state to learn all of the log anew",
+        state_directory_, model_.loaded->commit);
+  }
+  MakeCoordinator(model_.loaded ? &*model_.loaded : nullptr);
+  HoldForKeptCommits();
+  last_commit_at_ = steady_.Now();
+  // From here on the log alone decides: what it starts from must not be lost.
+  if (part == nullptr) {
+    Committed(commits_->Commit());
+  }
+  Recover();
+  UpdateStatus();
+  WriteSchemas();
+  accepting_ = true;
+  UpdateStatus();
+}
+
+void Learner::Recover() {
+  live_from_ = log_->end();
+  const LogOffset from = std::max(applier_->stream().position(), log_->begin());
+  if (from > applier_->stream().position() && applier_->stream().position() != 0) {
+    Fail("{}: the log begins at offset {}; the newest commit has read up to {}", model_.directory,
+         from, applier_->stream().position());
+  }
+  LogCursor cursor = log_->Follow(from);
+  LogRecord record;
+  while (cursor.position() < live_from_ &&
+         cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
+    ApplyRecord(record);
+  }
+}
+
+void Learner::WriteSchemas() {
+  const ExampleStream& stream = applier_->stream();
+  std::map<std::string, std::string> info = {{"isa", std::string(IsaName(DetectIsa()))},
+                                             {"threads", std::to_string(settings_.threads)}};
+  bool changed = false;
+  std::vector<SchemaRecord> schemas = formats_.schemas();
+  for (SchemaRecord& schema : schemas) {
+    schema.join = settings_.join;
+    schema.info = info;
+    try {
+      changed |= !(stream.FindSchema(schema.id) == schema);
+    } catch (const Error&) {
+      changed = true;
+    }
+  }
+  changed |= stream.schema() == nullptr || stream.schema()->join != settings_.join;
+  if (!changed) return;
+  for (const SchemaRecord& schema : schemas) {
+    const std::string payload = Encode(schema);
+    log_->Append(static_cast<uint8_t>(RecordType::kSchema), StampOf(0),
+                 std::as_bytes(std::span(payload)));
+  }
+  // What comes next is understood by them.
+  const LogOffset end = log_->end();
+  LogCursor cursor = log_->Follow(std::max(stream.position(), log_->begin()));
+  LogRecord record;
+  while (cursor.position() < end &&
+         cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
+    ApplyRecord(record);
+  }
+}
+
+void Learner::Run() {
+  try {
+    LogCursor cursor = log_->Follow(std::max(applier_->stream().position(), log_->begin()));
+    while (!end_) Turn(cursor);
+    if (committing_) FinishCommit();
+  } catch (const std::exception& error) {
+    StandStill(error.what());
+  }
+  RefuseAll({StatusCode::kUnavailable, "learning has ended"});
+}
+
+// The state stays as it is and goes on answering; only a new process learns again.
+void Learner::StandStill(const std::string& why) {
+  accepting_ = false;
+  {
+    const std::lock_guard lock(status_mutex_);
+    status_.running = false;
+    status_.problem = why;
+  }
+  const Status status(StatusCode::kInternal, "learning stands still: " + why);
+  while (!end_) {
+    TakeRequests();
+    RefuseAll(status);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kLongestWait));
+  }
+}
+
+void Learner::RefuseAll(const Status& status) {
+  TakeRequests();
+  for (auto* list : {&in_commit_}) {
+    for (CommitRequest& request : *list) request.done(status, {});
+    list->clear();
+  }
+  for (CommitRequest& request : commit_requests_) request.done(status, {});
+  commit_requests_.clear();
+  if (rollback_) std::exchange(rollback_, {})->done(status, {});
+  // These wait for records that are in the log: what they asked for will come about.
+  for (Applied& applied : std::exchange(when_applied_, {})) applied.then();
+}
+
+void Learner::Turn(LogCursor& cursor) {
+  TakeRequests();
+  int64_t wait = kLongestWait;
+  if (waiting_since_ != 0 && append_again_at_ == 0) {
+    wait = std::clamp(waiting_since_ + settings_.batch_ns - steady_.Now(), int64_t{0}, wait);
+  }
+  if (committing_ || rollback_ || !commit_requests_.empty()) wait = std::min(wait, kMillisecond);
+  LogRecord record;
+  const auto result = cursor.Next(record, std::chrono::nanoseconds(wait));
+  if (result == LogCursor::Result::kRecord) ApplyRecord(record);
+  if (result == LogCursor::Result::kClosed) Fail("the log was closed");
+  const int64_t now = steady_.Now();
+  AppendRefusals();
+  AppendTick();
+  Schedule(now);
+  CommitIfDue(now);
+  BeginRollback();
+  RunApplied();
+  UpdateStatus();
+  NotifyWatchers(now);
+}
+
+void Learner::TakeRequests() {
+  if (!has_requests_.exchange(false)) return;
+  std::vector<std::function<void()>> requests;
+  {
+    const std::lock_guard lock(requests_mutex_);
+    requests.swap(requests_);
+  }
+  for (const auto& request : requests) request();
+}
+
+void Learner::ApplyRecord(const LogRecord& record) {
+  StreamAction action;
+  applier_->Apply(record, action);
+  const auto type = static_cast<RecordType>(record.type);
+  if (type != RecordType::kCommitNote && type != RecordType::kTick) ++changes_;
+  const bool live = record.offset >= live_from_;
+  if (action.kind == StreamAction::Kind::kStep) {
+    LearnStep(action, live);
+  } else if (action.kind == StreamAction::Kind::kRollback) {
+    ApplyRollback(action.rollback);
+  }
+}
+
+void Learner::LearnStep(const StreamAction& action, bool live) {
+  if (live) {
+    scheduled_examples_ -= action.step.examples;
+    --scheduled_steps_;
+  }
+  const StepOutcome outcome = applier_->Learn(action, *state_);
+  loss_ = outcome.loss;
+  if (outcome.refused) refusals_[action.step.number] = outcome.why;
+  if (!live || !outcome.trained) return;
+  const int64_t now = steady_.Now();
+  const std::lock_guard lock(acked_mutex_);
+  for (const JoinedExample& example : action.examples) {
+    const auto acked = acked_.find(example.cause);
+    // Not there: it was learned from before it was acknowledged, or nobody waits for it.
+    if (acked == acked_.end()) continue;
+    freshness_.Add(std::max<int64_t>(0, now - acked->second));
+  }
+  // Causes of examples to come are newer, but for those that wait with them.
+  while (acked_.size() > kMaxRememberedAcks) acked_.erase(acked_.begin());
+}
+
+std::optional<LogOffset> Learner::TryAppend(RecordType type, int64_t time_ns,
+                                            const std::string& payload) {
+  const int64_t now = steady_.Now();
+  if (now < append_again_at_) return {};
+  try {
+    const LogOffset end =
+        log_->Append(static_cast<uint8_t>(type), time_ns, std::as_bytes(std::span(payload)));
+    if (append_again_at_ != 0) {
+      append_again_at_ = 0;
+      const std::lock_guard lock(status_mutex_);
+      status_.problem.clear();
+    }
+    return end;
+  } catch (const LogFull& full) {
+    append_again_at_ = now + kRetryFullLog;
+    const std::lock_guard lock(status_mutex_);
+    status_.problem = fmt::format("nothing is learned until there is room: {}", full.what());
+    return {};
+  }
+}
+
+void Learner::Schedule(int64_t now) {
+  const ExampleStream& stream = applier_->stream();
+  if (available() <= 0) {
+    waiting_since_ = 0;
+    return;
+  }
+  if (stream.paused() || rollback_) {
+    waiting_since_ = 0;
+    return;
+  }
+  if (waiting_since_ == 0) waiting_since_ = now;
+  while (available() >= settings_.batch_rows && scheduled_steps_ < kMaxScheduledSteps) {
+    if (!AppendStep(settings_.batch_rows)) return;
+    waiting_since_ = now;
+  }
+  const bool asked = !commit_requests_.empty() && commit_requests_.front().examples;
+  const bool hurry = asked || now - waiting_since_ >= settings_.batch_ns;
+  if (!hurry || available() <= 0 || scheduled_steps_ >= kMaxScheduledSteps) return;
+  // A power of two, so that there are few sizes to prepare for; the rest comes with the next.
+  const auto most = static_cast<uint64_t>(std::min(available(), settings_.batch_rows));
+  if (AppendStep(static_cast<int64_t>(std::bit_floor(most)))) waiting_since_ = now;
+}
+
+bool Learner::AppendStep(int64_t examples) {
+  const ExampleStream& stream = applier_->stream();
+  const StepRecord step{stream.counts().steps + scheduled_steps_ + 1, examples};
+  if (!TryAppend(RecordType::kStep, stream.clock_ns(), Encode(step))) return false;
+  scheduled_examples_ += examples;
+  ++scheduled_steps_;
+  return true;
+}
+
+// Windows end without traffic too.
+void Learner::AppendTick() {
+  if (settings_.event_clock) return;
+  const ExampleStream& stream = applier_->stream();
+  if (stream.join().open_impressions() == 0 && stream.join().held_feedback() == 0) return;
+  const int64_t now = clock_.Now();
+  if (now - std::max(last_tick_, stream.clock_ns()) < settings_.tick_ns) return;
+  if (TryAppend(RecordType::kTick, now, "")) last_tick_ = now;
+}
+
+void Learner::AppendRefusals() {
+  while (!refusals_.empty()) {
+    const auto& [step, why] = *refusals_.begin();
+    // When recovering, the record may be there already.
+    if (applier_->stream().unrecorded_refusals().contains(step)) {
+      const RefusalRecord refusal{step, why};
+      if (!TryAppend(RecordType::kRefusal, applier_->stream().clock_ns(), Encode(refusal))) return;
+      const std::lock_guard lock(status_mutex_);
+      status_.problem = fmt::format("step {} was refused: {}", step, why);
+    }
+    refusals_.erase(refusals_.begin());
+  }
+}
+
+void Learner::RunApplied() {
+  while (!when_applied_.empty() && when_applied_.front().end <= applier_->stream().position()) {
+    const Applied applied = std::move(when_applied_.front());
+    when_applied_.pop_front();
+    UpdateStatus();
+    applied.then();
+  }
+}
+
+void Learner::UpdateStatus() {
+  const ExampleStream& stream = applier_->stream();
+  const StreamCounts& counts = stream.counts();
+  const JoinCounts& join = stream.join().counts();
+  const std::lock_guard lock(status_mutex_);
+  LearningStatus& s = status_;
+  s.model = model_.name;
+  s.running = accepting_;
+  s.paused = stream.paused();
+  s.step = state_->step();
+  s.steps = counts.steps;
+  s.refused_steps = counts.refused_steps;
+  s.skipped_steps = counts.skipped_steps;
+  s.examples = counts.examples;
+  s.waiting_examples = stream.waiting();
+  s.log_consumed = stream.position();
+  s.event_time_ns = stream.clock_ns();
+  s.commit = newest_commit_;
+  s.commit_step = newest_commit_step_;
+  s.impressions = join.impressions;
+  s.open_impressions = stream.join().open_impressions();
+  s.join_bytes = static_cast<int64_t>(stream.join().bytes());
+  s.feedback = join.feedback;
+  s.matched_feedback = join.matched;
+  s.waiting_feedback = stream.join().held_feedback();
+  s.unmatched_feedback = join.unmatched;
+  s.late_feedback = join.late;
+  s.duplicate_feedback = join.duplicates;
+  s.duplicate_impressions = join.duplicate_impressions;
+  s.closed_early = join.closed_early;
+  s.duplicate_keys = counts.duplicate_keys;
+  s.idempotency_keys = static_cast<int64_t>(stream.remembered_keys());
+  s.dropped_examples = counts.dropped;
+  s.loss = loss_;
+}
+
+void Learner::NotifyWatchers(int64_t now) {
+  if (now - notified_at_ < kBetweenNotices) return;
+  const std::lock_guard watching(watch_mutex_);
+  if (watchers_.empty()) return;
+  {
+    const std::lock_guard lock(status_mutex_);
+    const bool same = status_.log_consumed == notified_.log_consumed &&
+                      status_.commit == notified_.commit && status_.problem == notified_.problem;
+    if (same) return;
+  }
+  notified_at_ = now;
+  notified_ = status();
+  for (size_t i = 0; i < watchers_.size();) {
+    const uint64_t number = watchers_[i].number;
+    const bool more = watchers_[i].changed(notified_);
+    const bool there = i < watchers_.size() && watchers_[i].number == number;  // Unwatch in it
+    if (there && more) ++i;
+    if (there && !more) watchers_.erase(watchers_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+std::shared_ptr<Learning> StartLearner(HostedModel model) {
+  return std::make_shared<Learner>(std::move(model));
+}
+
+}  // namespace catamaran

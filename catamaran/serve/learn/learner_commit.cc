@@ -1,0 +1,246 @@
+// serve/learn/learner_commit.cc: commits, what of the log they need, and the way back to them.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "catamaran/base/error.h"
+#include "catamaran/commit/bytes_participant.h"
+#include "catamaran/commit/commit_directory.h"
+#include "catamaran/serve/learn/learner.h"
+
+namespace catamaran {
+
+std::string FormatLearnerPart(const std::string& stream, const std::string& window) {
+  const uint64_t size = stream.size();
+  std::string bytes(kLearnerPartMagic);
+  bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
+  return bytes + stream + window;
+}
+
+LearnerPart ParseLearnerPart(std::string_view bytes, const std::string& what) {
+  uint64_t size = 0;
+  const size_t header = kLearnerPartMagic.size() + sizeof(size);
+  if (bytes.size() < header || !bytes.starts_with(kLearnerPartMagic)) {
+    Fail("{}: it is not what a model that learns has saved, or a later version did", what);
+  }
+  std::memcpy(&size, bytes.data() + kLearnerPartMagic.size(), sizeof(size));
+  if (size > bytes.size() - header) Fail("{}: damaged: it is too short", what);
+  return {std::string(bytes.substr(header, size)), std::string(bytes.substr(header + size))};
+}
+
+void Learner::MakeCoordinator(const LoadedState* loaded) {
+  CommitOptions options;
+  options.keep = settings_.keep_commits;
+  options.info["threads"] = std::to_string(settings_.threads);
+  commits_ =
+      loaded != nullptr
+          ? MakeCommits(*model_.fs, state_directory_, *model_.flat, *state_, *loaded, options)
+          : MakeCommits(*model_.fs, state_directory_, *model_.flat, *state_, options);
+  // A batch's boundary is in the log before the commit that has its step comes about.
+  commits_->Add(std::make_unique<BytesParticipant>(
+      *model_.fs, state_directory_, std::string(kLearnerPartName),
+      BytesParticipant::Source{[this] { return CutBytes(); },
+                               [this] { log_->WaitDurable(cut_position_); }}));
+  newest_commit_ = loaded != nullptr ? loaded->commit : 0;
+  newest_commit_step_ = state_->step();
+}
+
+std::string Learner::CutBytes() {
+  const ExampleStream& stream = applier_->stream();
+  cut_position_ = stream.position();
+  cut_oldest_ = stream.OldestNeeded();
+  return FormatLearnerPart(stream.Save(), applier_->window().Save());
+}
+
+void Learner::LoadBytes(const CommitPart& part, ExampleStream& stream,
+                        ProgressWindow* window) const {
+  const LearnerPart saved = ParseLearnerPart(ReadBytesPart(*model_.fs, state_directory_, part),
+                                             JoinPath(state_directory_, part.files.at(0).name));
+  stream.Load(saved.stream);
+  if (window != nullptr) window->Load(saved.window);
+}
+
+// Also an older commit may be what a later start finds whole: the log stays from there on.
+void Learner::HoldForKeptCommits() {
+  for (const FoundCommit& found : FindCommits(*model_.fs, state_directory_).commits) {
+    const CommitPart* part = found.manifest.Find(kLearnerPartName);
+    if (part == nullptr) continue;
+    try {
+      ExampleStream stream;
+      LoadBytes(*part, stream, nullptr);
+      needed_by_commit_[found.commit] = stream.OldestNeeded();
+    } catch (const Error&) {
+      // Nobody will start from it.
+    }
+  }
+  HoldLog();
+}
+
+void Learner::HoldLog() {
+  while (needed_by_commit_.size() > static_cast<size_t>(settings_.keep_commits)) {
+    needed_by_commit_.erase(needed_by_commit_.begin());
+  }
+  LogOffset oldest = log_->end();
+  for (const auto& [commit, needed] : needed_by_commit_) oldest = std::min(oldest, needed);
+  log_->Hold("learner", std::max(oldest, log_->begin()));
+}
+
+// Whether a commit now has all that the request waits for, or all that there can be.
+bool Learner::IsWhole(const CommitRequest& request) const {
+  const ExampleStream& stream = applier_->stream();
+  if (!request.examples) return false;
+  return stream.counts().examples >= *request.examples || stream.paused() || append_again_at_ != 0;
+}
+
+bool Learner::CommitDue(int64_t now) const {
+  if (!commit_requests_.empty()) return IsWhole(commit_requests_.front());
+  if (changes_ == last_commit_changes_) return false;
+  const int64_t steps = applier_->stream().counts().steps - last_commit_steps_;
+  if (settings_.commit_steps > 0 && steps >= settings_.commit_steps) return true;
+  return settings_.commit_ns > 0 && now - last_commit_at_ >= settings_.commit_ns;
+}
+
+void Learner::CommitIfDue(int64_t now) {
+  if (committing_ && !commits_->in_progress()) FinishCommit();
+  for (CommitRequest& request : commit_requests_) {
+    if (!request.examples && applier_->stream().position() >= request.target) {
+      request.examples = applier_->stream().counts().examples + applier_->stream().waiting();
+    }
+  }
+  if (committing_ || (rollback_ && rollback_->recorded) || !CommitDue(now)) return;
+  StartCommit(now);
+}
+
+void Learner::StartCommit(int64_t now) {
+  const ExampleStream& stream = applier_->stream();
+  // Those who came after are in it only if all that they wait for is.
+  while (!commit_requests_.empty() && IsWhole(commit_requests_.front())) {
+    in_commit_.push_back(std::move(commit_requests_.front()));
+    commit_requests_.pop_front();
+  }
+  last_commit_at_ = now;
+  last_commit_steps_ = stream.counts().steps;
+  last_commit_changes_ = changes_;
+  try {
+    commits_->StartCommit({{"log", std::to_string(stream.position())}});
+    committing_ = true;
+  } catch (const Error& error) {
+    {
+      const std::lock_guard lock(status_mutex_);
+      status_.problem = error.what();
+    }
+    for (CommitRequest& request : std::exchange(in_commit_, {})) {
+      request.done({StatusCode::kInternal, error.what()}, {});
+    }
+  }
+}
+
+void Learner::FinishCommit() {
+  committing_ = false;
+  Status status;
+  CommitReply reply;
+  try {
+    const CommitResult result = commits_->Wait();
+    Committed(result);
+    reply = {result.commit, result.step, cut_position_};
+  } catch (const Error& error) {
+    status = {StatusCode::kResourceExhausted, error.what()};
+    last_commit_changes_ = -1;  // it is due again
+    const std::lock_guard lock(status_mutex_);
+    status_.problem = error.what();
+  }
+  UpdateStatus();
+  for (CommitRequest& request : std::exchange(in_commit_, {})) request.done(status, reply);
+}
+
+void Learner::Committed(const CommitResult& result) {
+  newest_commit_ = result.commit;
+  newest_commit_step_ = result.step;
+  needed_by_commit_[result.commit] = cut_oldest_;
+  const CommitNoteRecord note{result.commit, result.step, cut_position_};
+  TryAppend(RecordType::kCommitNote, applier_->stream().clock_ns(), Encode(note));
+  HoldLog();
+  const int64_t oldest = settings_.retain_ns > 0 ? clock_.Now() - settings_.retain_ns : 0;
+  if (settings_.retain_bytes > 0 || settings_.retain_ns > 0) {
+    log_->Retain(settings_.retain_bytes, oldest);
+  }
+}
+
+std::vector<std::pair<uint64_t, int64_t>> Learner::Commits() const {
+  std::vector<std::pair<uint64_t, int64_t>> commits;
+  for (const FoundCommit& found : FindCommits(*model_.fs, state_directory_).commits) {
+    if (found.damage.empty() && found.manifest.Find(kLearnerPartName) != nullptr) {
+      commits.emplace_back(found.commit, found.manifest.step);
+    }
+  }
+  return commits;
+}
+
+// Once all steps that are in the log are applied, and no commit is under way.
+void Learner::BeginRollback() {
+  if (!rollback_ || rollback_->recorded || scheduled_steps_ > 0 || committing_) return;
+  const auto refuse = [&](StatusCode code, const std::string& why) {
+    std::exchange(rollback_, {})->done({code, why}, {});
+  };
+  const ExampleStream& stream = applier_->stream();
+  RollbackRecord record;
+  try {
+    const FoundCommits commits = FindCommits(*model_.fs, state_directory_);
+    const auto found =
+        std::find_if(commits.commits.begin(), commits.commits.end(),
+                     [&](const FoundCommit& commit) { return commit.commit == rollback_->commit; });
+    const CommitPart* part =
+        found == commits.commits.end() ? nullptr : found->manifest.Find(kLearnerPartName);
+    if (part == nullptr) {
+      return refuse(StatusCode::kNotFound,
+                    fmt::format("there is no commit {} to go back to", rollback_->commit));
+    }
+    ExampleStream then;
+    LoadBytes(*part, then, nullptr);
+    record = {rollback_->commit,     found->manifest.step,
+              then.position(),       then.counts().steps + 1,
+              stream.counts().steps, stream.counts().examples - then.counts().examples};
+  } catch (const Error& error) {
+    return refuse(StatusCode::kInternal, error.what());
+  }
+  if (!TryAppend(RecordType::kRollback, stream.clock_ns(), Encode(record))) {
+    return refuse(StatusCode::kResourceExhausted, "the log has no room for the record of it");
+  }
+  rollback_->recorded = true;
+}
+
+void Learner::ApplyRollback(const RollbackRecord& record) {
+  LoadOptions load;
+  load.commit = record.commit;
+  load.match.allow_new = model_.config.allow_new;
+  load.match.allow_missing = model_.config.allow_missing;
+  LoadedState loaded = LoadState(*model_.fs, state_directory_, *model_.flat, load);
+  commits_.reset();
+  {
+    const std::lock_guard lock(state_mutex_);
+    state_ = std::move(loaded.state);
+  }
+  MakeCoordinator(&loaded);
+  // The commits in between go with the next one, which has what the log says of this.
+  last_commit_at_ = steady_.Now();
+  last_commit_steps_ = applier_->stream().counts().steps;
+  Status status;
+  try {
+    Committed(commits_->Commit({{"log", std::to_string(applier_->stream().position())}}));
+    last_commit_changes_ = changes_;
+  } catch (const Error& error) {
+    // The log has it: after a crash it is done again.
+    const std::lock_guard lock(status_mutex_);
+    status_.problem = error.what();
+  }
+  if (!rollback_ || !rollback_->recorded) return;
+  UpdateStatus();
+  RollbackReply reply{record.commit, record.commit_step, record.last_step - record.first_step + 1,
+                      record.examples};
+  std::exchange(rollback_, {})->done(status, reply);
+}
+
+}  // namespace catamaran

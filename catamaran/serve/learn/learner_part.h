@@ -1,0 +1,25 @@
+// serve/learn/learner_part.h
+//
+// What a commit of a learning model has beside its state: how far the log was learned from and what
+// waits (stream/join/example_stream.h), and the predictions of the last examples.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace catamaran {
+
+inline constexpr std::string_view kLearnerPartName = "learner";
+inline constexpr std::string_view kLearnerPartMagic = "catamaran learner 1\n";
+
+struct LearnerPart {
+  std::string stream;  // ExampleStream::Save
+  std::string window;  // ProgressWindow::Save
+};
+
+std::string FormatLearnerPart(const std::string& stream, const std::string& window);
+// An Error that begins with `what` if the bytes are not such.
+LearnerPart ParseLearnerPart(std::string_view bytes, const std::string& what);
+
+}  // namespace catamaran

@@ -1,0 +1,284 @@
+// serve/learn/learner_requests.cc: what others call.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <utility>
+
+#include "catamaran/base/error.h"
+#include "catamaran/serve/learn/learner.h"
+
+namespace catamaran {
+namespace {
+
+// What an Error of the log means for a request.
+Status StatusOf(const Error& error) {
+  const bool full = dynamic_cast<const LogFull*>(&error) != nullptr;
+  return {full ? StatusCode::kResourceExhausted : StatusCode::kUnavailable, error.what()};
+}
+
+}  // namespace
+
+std::shared_ptr<State> Learner::state() const {
+  const std::lock_guard lock(state_mutex_);
+  return state_;
+}
+
+LearningStatus Learner::status() const {
+  LearningStatus status;
+  {
+    const std::lock_guard lock(status_mutex_);
+    status = status_;
+  }
+  status.log_begin = log_->begin();
+  status.log_end = log_->end();
+  status.log_durable = log_->durable_end();
+  status.window = applier_->window().Values();
+  status.freshness_p50 = freshness_.Percentile(0.5);
+  status.freshness_p99 = freshness_.Percentile(0.99);
+  status.freshness_count = freshness_.count();
+  return status;
+}
+
+// An Error for a time that is too far ahead: it would end windows that are still open.
+int64_t Learner::StampOf(int64_t event_time_ns) const {
+  if (event_time_ns < 0) Fail("an event time is not negative; found {}", event_time_ns);
+  if (settings_.event_clock) {
+    if (event_time_ns > 0) return event_time_ns;
+    const std::lock_guard lock(status_mutex_);
+    return status_.event_time_ns;
+  }
+  const int64_t now = clock_.Now();
+  if (event_time_ns == 0) return now;
+  if (event_time_ns > now + settings_.max_ahead_ns) {
+    Fail("the event time is {:.0f} seconds ahead of now; {:.0f} are allowed (setting max_ahead)",
+         static_cast<double>(event_time_ns - now) * 1e-9,
+         static_cast<double>(settings_.max_ahead_ns) * 1e-9);
+  }
+  return event_time_ns;
+}
+
+Status Learner::Refusal() const {
+  if (!accepting_) {
+    const std::lock_guard lock(status_mutex_);
+    return {StatusCode::kUnavailable,
+            status_.problem.empty() ? "learning has ended" : status_.problem};
+  }
+  const std::lock_guard lock(status_mutex_);
+  const auto limit = static_cast<int64_t>(settings_.join.max_waiting / 2);
+  if (status_.waiting_examples > limit) {
+    return {StatusCode::kResourceExhausted,
+            fmt::format("{} examples are waiting to be learned from{}", status_.waiting_examples,
+                        status_.paused ? "; learning is paused" : "")};
+  }
+  return {};
+}
+
+void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
+  if (const Status refusal = Refusal(); !refusal.ok()) return done(refusal, {});
+  std::string payload;
+  int64_t time = 0, rows = 0;
+  try {
+    RowFormats::Labelled labelled = formats_.TakeLabelled(request.inputs, request.rows);
+    rows = labelled.rows.rows;
+    for (const SchemaRecord& schema : formats_.schemas()) {
+      if (schema.id != labelled.rows.schema) continue;
+      const std::lock_guard lock(check_mutex_);
+      checker_->Check(schema, labelled.rows, labelled.labels, labelled.weights);
+    }
+    time = StampOf(request.event_time_ns);
+    payload =
+        Encode(ExampleRecord{std::move(labelled.rows), std::move(labelled.labels),
+                             std::move(labelled.weights), std::move(request.idempotency_key)});
+    if (payload.size() > kMaxLogPayload) Fail("{} bytes in one request", payload.size());
+  } catch (const Error& error) {
+    return done({StatusCode::kInvalidArgument, error.what()}, {});
+  }
+  Acknowledge<TrainReply>(RecordType::kExample, time, payload, rows, std::move(done));
+}
+
+void Learner::CheckLabelValue(const FeedbackItem& item) const {
+  if (item.id.empty()) Fail("feedback names the id of the request that it is for");
+  if (item.row < 0) Fail("feedback for row {}", item.row);
+  if (!std::isfinite(item.value) || !std::isfinite(static_cast<float>(item.value))) {
+    Fail("feedback for {}: its value is {}", item.id, item.value);
+  }
+  std::vector<std::string> events;
+  const LabelRule* rule = nullptr;
+  for (const LabelRule& label : settings_.join.labels) {
+    if (label.from_session) continue;
+    events.push_back(label.event);
+    if (rule == nullptr && (item.event.empty() || item.event == label.event)) rule = &label;
+  }
+  if (rule == nullptr) {
+    Fail("feedback for {}: there is no event '{}'; there are {}", item.id, item.event,
+         fmt::join(events, ", "));
+  }
+  const Function& train = *model_.flat->items.FindFunction(model_.entry.train);
+  for (int i = 0; i < train.num_params(); ++i) {
+    if (train.param(i)->name != rule->label) continue;
+    const DType dtype = train.param(i)->type.dtype();
+    const bool whole = item.value == std::floor(item.value);
+    const bool negative_fits = dtype == DType::kI32 || dtype == DType::kI64;
+    const double most = dtype == DType::kU8 ? 255 : 16'777'216;  // that a float counts to
+    if (IsFloat(dtype)) return;
+    if (!whole || (item.value < 0 && !negative_fits) || std::abs(item.value) > most) {
+      Fail("feedback for {}: {} is no value of label {} : {}", item.id, item.value, rule->label,
+           train.param(i)->type.ToString());
+    }
+  }
+}
+
+void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
+  if (const Status refusal = Refusal(); !refusal.ok()) return done(refusal, {});
+  FeedbackRecord record;
+  int64_t time = 0;
+  std::string payload;
+  try {
+    if (request.items.empty()) Fail("there is no feedback in the request");
+    for (FeedbackItem& item : request.items) {
+      CheckLabelValue(item);
+      const int64_t stamp = StampOf(item.event_time_ns);
+      time = std::max(time, stamp);
+      record.items.push_back({std::move(item.id), item.row, std::move(item.event), item.value,
+                              std::move(item.idempotency_key), stamp});
+    }
+    payload = Encode(record);
+    if (payload.size() > kMaxLogPayload) Fail("{} bytes in one request", payload.size());
+  } catch (const Error& error) {
+    return done({StatusCode::kInvalidArgument, error.what()}, {});
+  }
+  Acknowledge<FeedbackReply>(RecordType::kFeedback, time, payload,
+                             static_cast<int64_t>(record.items.size()), std::move(done));
+}
+
+template <class Reply>
+void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& payload,
+                          int64_t count, Callback<Reply> done) {
+  LogOffset begin = 0, end = 0;
+  try {
+    end = log_->Append(static_cast<uint8_t>(type), time_ns, std::as_bytes(std::span(payload)),
+                       &begin);
+  } catch (const Error& error) {
+    return done(StatusOf(error), {});
+  }
+  log_->WhenDurable(end, [this, begin, end, count, done = std::move(done)](const Error* error) {
+    if (error != nullptr) return done(StatusOf(*error), {});
+    {
+      const std::lock_guard lock(acked_mutex_);
+      acked_[begin] = steady_.Now();
+    }
+    done({}, Reply{count, end});
+  });
+}
+
+Status Learner::LogImpression(const InferRequest& request, const InferResponse& response) {
+  if (!accepting_) return {StatusCode::kUnavailable, "learning has ended"};
+  try {
+    ImpressionRecord record;
+    record.id = response.id.empty() ? request.id : response.id;
+    record.session = request.session;
+    record.rows = formats_.Take(request.inputs, request.rows);
+    record.step = response.step;
+    if (!response.outputs.empty()) {
+      const Tensor& first = response.outputs[0].tensor;
+      if (first.dtype() == DType::kF32 && first.num_elements() == record.rows.rows) {
+        const auto values = first.data<float>();
+        record.predictions.assign(values.begin(), values.end());
+      }
+    }
+    const std::string payload = Encode(record);
+    log_->Append(static_cast<uint8_t>(RecordType::kImpression), StampOf(request.event_time_ns),
+                 std::as_bytes(std::span(payload)));
+    return {};
+  } catch (const LogFull& full) {
+    return {StatusCode::kResourceExhausted, full.what()};
+  } catch (const Error& error) {
+    return {StatusCode::kInvalidArgument, error.what()};
+  }
+}
+
+// Has the thread do it.
+void Learner::Ask(std::function<void()> request) {
+  const std::lock_guard lock(requests_mutex_);
+  requests_.push_back(std::move(request));
+  has_requests_ = true;
+}
+
+void Learner::Commit(Callback<CommitReply> done) {
+  if (!accepting_) return done(Refusal(), {});
+  const LogOffset target = log_->end();
+  Ask([this, target, done = std::move(done)] { commit_requests_.push_back({target, {}, done}); });
+}
+
+void Learner::SetPaused(RecordType type, Callback<LearningStatus> done) {
+  if (!accepting_) return done(Refusal(), {});
+  Ask([this, type, done = std::move(done)] {
+    const std::optional<LogOffset> end = TryAppend(type, StampOf(0), "");
+    if (!end) return done({StatusCode::kResourceExhausted, "the log is full"}, {});
+    when_applied_.push_back({*end, [this, end, done] {
+                               log_->WhenDurable(*end, [this, done](const Error* error) {
+                                 done(error != nullptr ? StatusOf(*error) : Status(), status());
+                               });
+                             }});
+  });
+}
+
+void Learner::Pause(Callback<LearningStatus> done) {
+  SetPaused(RecordType::kPause, std::move(done));
+}
+
+void Learner::Resume(Callback<LearningStatus> done) {
+  SetPaused(RecordType::kResume, std::move(done));
+}
+
+void Learner::Rollback(uint64_t commit, Callback<RollbackReply> done) {
+  if (!accepting_) return done(Refusal(), {});
+  Ask([this, commit, done = std::move(done)] {
+    if (rollback_) {
+      return done({StatusCode::kFailedPrecondition, "another rollback is under way"}, {});
+    }
+    rollback_ = RollbackRequest{commit, false, done};
+  });
+}
+
+uint64_t Learner::Watch(std::function<bool(const LearningStatus&)> changed) {
+  const std::lock_guard lock(watch_mutex_);
+  watchers_.push_back({next_watch_, std::move(changed)});
+  return next_watch_++;
+}
+
+void Learner::Unwatch(uint64_t watch) {
+  const std::lock_guard lock(watch_mutex_);
+  std::erase_if(watchers_, [&](const Watcher& watcher) { return watcher.number == watch; });
+}
+
+void Learner::Stop() {
+  std::call_once(stopped_, [this] {
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool done = false;
+    const LogOffset target = log_->end();
+    accepting_ = false;
+    Ask([&, this] {
+      commit_requests_.push_back({target, {}, [&](const Status&, const CommitReply&) {
+                                    const std::lock_guard lock(mutex);
+                                    done = true;
+                                    ended.notify_all();
+                                  }});
+    });
+    {
+      std::unique_lock lock(mutex);
+      ended.wait(lock, [&] { return done; });
+    }
+    end_ = true;
+    if (thread_.joinable()) thread_.join();
+    log_->Close();
+    const std::lock_guard lock(status_mutex_);
+    status_.running = false;
+  });
+}
+
+}  // namespace catamaran

@@ -1,0 +1,389 @@
+#include "catamaran/serve/learn/learner.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "catamaran/base/faulty_file.h"
+#include "catamaran/serve/learn/learn_test_util.h"
+#include "catamaran/serve/learn/replay.h"
+
+namespace catamaran {
+namespace {
+
+using testing::CommitNow;
+using testing::ExampleOf;
+using testing::FeedbackNow;
+using ::testing::HasSubstr;
+using testing::ImpressionOf;
+using testing::LoadLearning;
+using testing::ResponseOf;
+using testing::RollbackNow;
+using testing::TrainNow;
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kStart = 1'700'000'000 * kSecond;
+
+class LearnerTest : public ::testing::Test {
+ protected:
+  // What is there is learned from when it is asked for, or a batch is full.
+  std::map<std::string, std::string> settings = {
+      {"batch_rows", "8"},    {"batch_wait", "1h"},        {"commit_every", "0"},
+      {"event_clock", "yes"}, {"label.event", "click"},    {"label.window", "60s"},
+      {"label.late", "10m"},  {"label.late_weight", "0.5"}};
+
+  void Start() {
+    learner.reset();
+    learner = std::make_unique<Learner>(LoadLearning(fs, "m", settings));
+  }
+  // The process dies: nothing is committed.
+  void Kill() { learner.reset(); }
+
+  void TrainMany(uint64_t from, uint64_t to) {
+    for (uint64_t i = from; i < to; ++i) {
+      const auto [status, reply] =
+          TrainNow(*learner, ExampleOf(i, kStart + static_cast<int64_t>(i) * kSecond));
+      ASSERT_TRUE(status.ok()) << status.message;
+      ASSERT_EQ(reply.rows, 1);
+    }
+  }
+  CommitReply Commit() {
+    const auto [status, reply] = CommitNow(*learner);
+    EXPECT_TRUE(status.ok()) << status.message;
+    return reply;
+  }
+  void Impression(const std::string& id, uint64_t i, int64_t second, int64_t rows = 1,
+                  float prediction = 0.25F) {
+    const InferRequest request = ImpressionOf(id, i, rows, kStart + second * kSecond);
+    const auto status = learner->LogImpression(
+        request, ResponseOf(request, std::vector<float>(static_cast<size_t>(rows), prediction)));
+    ASSERT_TRUE(status.ok()) << status.message;
+  }
+  void Click(const std::string& id, int64_t second, int64_t row = 0, const std::string& key = "") {
+    FeedbackItem item;
+    item.id = id;
+    item.row = row;
+    item.event = "click";
+    item.event_time_ns = kStart + second * kSecond;
+    item.idempotency_key = key;
+    const auto [status, reply] = FeedbackNow(*learner, {item});
+    ASSERT_TRUE(status.ok()) << status.message;
+  }
+  // The whole log, learned by somebody who was never interrupted.
+  std::string DifferenceFromReplay(ReplayEnd to = {}) {
+    HostedModel model = LoadLearning(fs, "m", settings);
+    model.state = State::Create(*model.flat, testing::kLearningSeed);
+    const auto reader = LogReader::Open(fs, "m/log");
+    ReplayOptions options;
+    options.to = to;
+    Replay(model, *reader, options);
+    return DifferenceOfStates(*model.state, *learner->state());
+  }
+
+  FaultyFileSystem fs;
+  std::unique_ptr<Learner> learner;
+};
+
+TEST_F(LearnerTest, LearnsFromExamplesAndWhatItLearnedIsInTheStateThatAnswers) {
+  Start();
+  const int64_t before = learner->state()->step();
+  TrainMany(0, 20);
+  Commit();
+  const LearningStatus status = learner->status();
+  EXPECT_EQ(status.examples, 20);
+  EXPECT_EQ(status.waiting_examples, 0);
+  EXPECT_EQ(status.steps, 3);  // 8, 8, 4
+  EXPECT_EQ(learner->state()->step(), before + 3);
+  EXPECT_EQ(status.window.examples, 20);
+  EXPECT_GT(status.window.log_loss, 0.3);
+  EXPECT_GT(status.freshness_count, 0);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, AnImpressionAndItsFeedbackAreAnExampleAndSilenceIsANegative) {
+  Start();
+  Impression("a", 1, 0, 3);
+  Click("a", 5, 1);
+  EXPECT_EQ(Commit().step, 1);
+  EXPECT_EQ(learner->status().examples, 1);
+  Impression("later", 2, 61);
+  Commit();
+  const LearningStatus status = learner->status();
+  EXPECT_EQ(status.examples, 3);
+  EXPECT_EQ(status.window.examples, 3);
+  EXPECT_DOUBLE_EQ(status.window.calibration, 0.75 / 1);  // the predictions that were served
+  EXPECT_EQ(status.open_impressions, 2);
+  EXPECT_EQ(status.matched_feedback, 1);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, RetriesCountOnce) {
+  Start();
+  for (int i = 0; i < 3; ++i) TrainMany(7, 8);
+  Impression("a", 1, 20);
+  Click("a", 21, 0, "key");
+  Click("a", 21, 0, "key");
+  Click("a", 22, 0);
+  Commit();
+  const LearningStatus status = learner->status();
+  EXPECT_EQ(status.examples, 2);
+  EXPECT_EQ(status.duplicate_keys, 3);
+  EXPECT_EQ(status.duplicate_feedback, 1);
+  // Also after a restart.
+  Start();
+  TrainMany(7, 8);
+  Click("a", 23, 0, "key");
+  Commit();
+  EXPECT_EQ(learner->status().examples, 2);
+  EXPECT_EQ(learner->status().duplicate_keys, 5);
+}
+
+TEST_F(LearnerTest, WhatWasAcknowledgedIsLearnedOnceAfterACrashAnywhere) {
+  Start();
+  TrainMany(0, 10);
+  Impression("a", 1, 100);
+  Commit();
+  TrainMany(10, 30);
+  Click("a", 101);
+  Kill();
+  Start();
+  Commit();
+  EXPECT_EQ(learner->status().examples, 31);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+  Kill();
+  Start();
+  EXPECT_EQ(learner->status().examples, 31);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, ReplayGoesToAnyStepAndCommit) {
+  Start();
+  TrainMany(0, 24);
+  const CommitReply second = Commit();
+  TrainMany(24, 60);
+  Commit();
+  HostedModel model = LoadLearning(fs, "m", settings);
+  LoadOptions load;
+  load.commit = second.commit;
+  const LoadedState saved = LoadState(fs, "m/state", *model.flat, load);
+  const auto reader = LogReader::Open(fs, "m/log");
+  ReplayOptions options;
+  options.to.commit = second.commit;
+  model.state = State::Create(*model.flat, testing::kLearningSeed);
+  const ReplayResult result = Replay(model, *reader, options);
+  EXPECT_EQ(result.steps, 3);
+  EXPECT_EQ(result.end, second.log_offset);
+  EXPECT_EQ(DifferenceOfStates(*model.state, *saved.state), "");
+
+  options.to = {};
+  options.to.step = 2;
+  model.state = State::Create(*model.flat, testing::kLearningSeed);
+  EXPECT_EQ(Replay(model, *reader, options).examples, 16);
+  EXPECT_EQ(model.state->step(), 2);
+  EXPECT_NE(DifferenceOfStates(*model.state, *saved.state), "");
+  options.to.step = 99;
+  EXPECT_THROW(Replay(model, *reader, options), Error);
+}
+
+TEST_F(LearnerTest, APauseHoldsStepsBackAlsoOverARestart) {
+  Start();
+  const auto [status, paused] =
+      testing::WaitFor<LearningStatus>([&](auto done) { learner->Pause(std::move(done)); });
+  ASSERT_TRUE(status.ok());
+  EXPECT_TRUE(paused.paused);
+  TrainMany(0, 20);
+  Commit();
+  EXPECT_EQ(learner->status().examples, 0);
+  EXPECT_EQ(learner->status().waiting_examples, 20);
+  Start();
+  EXPECT_TRUE(learner->status().paused);
+  testing::WaitFor<LearningStatus>([&](auto done) { learner->Resume(std::move(done)); });
+  Commit();
+  EXPECT_EQ(learner->status().examples, 20);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, ARollbackReturnsTheStateAndSkipsWhatCameAfter) {
+  Start();
+  TrainMany(0, 16);
+  const CommitReply good = Commit();
+  LoadedState saved = LoadState(fs, "m/state", *LoadLearning(fs, "m", settings).flat);
+  TrainMany(16, 40);
+  Commit();
+  ASSERT_NE(DifferenceOfStates(*saved.state, *learner->state()), "");
+  const auto before = learner->state();
+
+  const auto [status, reply] = RollbackNow(*learner, good.commit);
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(reply.step, good.step);
+  EXPECT_EQ(reply.skipped_steps, 3);
+  EXPECT_EQ(reply.skipped_examples, 24);
+  EXPECT_NE(learner->state(), before);
+  EXPECT_EQ(DifferenceOfStates(*saved.state, *learner->state()), "");
+  // What was skipped does not come back: its keys are remembered.
+  TrainMany(16, 40);
+  TrainMany(40, 60);
+  Commit();
+  EXPECT_EQ(learner->status().examples, 60);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+  Start();
+  EXPECT_EQ(DifferenceFromReplay(), "");
+  EXPECT_EQ(learner->status().skipped_steps, 3);
+
+  EXPECT_EQ(RollbackNow(*learner, 12345).first.code, StatusCode::kNotFound);
+}
+
+TEST_F(LearnerTest, ARefusedStepIsARecordAndChangesNothing) {
+  Start();
+  TrainMany(0, 8);
+  Commit();
+  LoadedState saved = LoadState(fs, "m/state", *LoadLearning(fs, "m", settings).flat);
+  TrainRequest bad = ExampleOf(100, kStart + 100 * kSecond);
+  for (NamedTensor& input : bad.inputs) {
+    if (input.name == "x") input.tensor = Tensor::FromVector<float>({1, 2}, {NAN, 0});
+  }
+  ASSERT_TRUE(TrainNow(*learner, bad).first.ok());
+  Commit();
+  Commit();  // the record is behind the first
+  EXPECT_EQ(learner->status().refused_steps, 1);
+  EXPECT_EQ(DifferenceOfStates(*saved.state, *learner->state()), "");
+  EXPECT_THAT(learner->status().problem, HasSubstr("step 2 was refused"));
+  const auto reader = LogReader::Open(fs, "m/log");
+  LogCursor cursor = reader->Scan(reader->begin());
+  LogRecord record;
+  int refusals = 0;
+  while (cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
+    refusals += record.type == static_cast<uint8_t>(RecordType::kRefusal);
+  }
+  EXPECT_EQ(refusals, 1);
+  TrainMany(8, 16);
+  Commit();
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, WrongRequestsAreRefusedWithTheReasonAndNothingIsWritten) {
+  Start();
+  const LogOffset end = learner->log().end();
+  const auto refused = [&](TrainRequest request) {
+    const auto [status, reply] = TrainNow(*learner, std::move(request));
+    EXPECT_EQ(status.code, StatusCode::kInvalidArgument) << status.message;
+    return status.message;
+  };
+  TrainRequest request = ExampleOf(1);
+  request.inputs.pop_back();
+  EXPECT_THAT(refused(request), HasSubstr("input label is missing"));
+  request = ExampleOf(1);
+  request.inputs[0].name = "usr";
+  EXPECT_THAT(refused(request), HasSubstr("there is no input usr; there are user, item, x, label"));
+  request = ExampleOf(1);
+  request.inputs[2].tensor = Tensor::FromVector<float>({1, 3}, {1, 2, 3});
+  EXPECT_THAT(refused(request), HasSubstr("input x has the shape"));
+  request = ExampleOf(1);
+  request.inputs[0].tensor = Tensor::FromVector<float>({1.5F});
+  EXPECT_THAT(refused(request), HasSubstr("input user has the type f32"));
+  request = ExampleOf(1);
+  request.inputs[3].tensor = Tensor::FromVector<float>({NAN});
+  EXPECT_THAT(refused(request), HasSubstr("a label is missing, or not a number"));
+  request = ExampleOf(1);
+  request.event_time_ns = -5;
+  EXPECT_THAT(refused(request), HasSubstr("event time is not negative"));
+  EXPECT_THAT(refused({}), HasSubstr("neither inputs nor rows"));
+  TrainRequest rows;
+  rows.rows = {R"({"user": 1, "item": 2, "x": [1, 2, 3], "label": 1})"};
+  EXPECT_THAT(refused(rows), HasSubstr("row 0"));
+
+  FeedbackItem item;
+  item.id = "a";
+  item.event = "purchase";
+  const auto [status, reply] = FeedbackNow(*learner, {item});
+  EXPECT_THAT(status.message, HasSubstr("there is no event 'purchase'; there are click"));
+  EXPECT_EQ(learner->log().end(), end);
+}
+
+TEST_F(LearnerTest, JsonRowsAreLearnedFromLikeTensors) {
+  Start();
+  TrainRequest rows;
+  rows.rows = {R"({"user": 1, "item": 2, "x": [0.5, 0.25], "label": 1})",
+               R"({"user": 3, "item": 2, "x": [0.5, 0.25], "label": 0, "weight": 2})"};
+  rows.event_time_ns = kStart;
+  ASSERT_TRUE(TrainNow(*learner, rows).first.ok());
+  Commit();
+  EXPECT_EQ(learner->status().examples, 2);
+  Kill();
+  const auto by_rows = LoadState(fs, "m/state", *LoadLearning(fs, "m", settings).flat);
+  RemoveTree(fs, "m");
+  Start();
+  TrainRequest tensors;
+  tensors.inputs = {{"user", Tensor::FromVector<uint64_t>({1, 3})},
+                    {"item", Tensor::FromVector<uint64_t>({2})},  // the same for both
+                    {"x", Tensor::FromVector<float>({1, 2}, {0.5F, 0.25F})},
+                    {"label", Tensor::FromVector<float>({1, 0})},
+                    {"weight", Tensor::FromVector<float>({1, 2})}};
+  tensors.event_time_ns = kStart;
+  ASSERT_TRUE(TrainNow(*learner, tensors).first.ok());
+  Commit();
+  EXPECT_EQ(DifferenceOfStates(*by_rows.state, *learner->state()), "");
+}
+
+TEST_F(LearnerTest, UnknownSettingsAreErrorsWithSuggestions) {
+  settings["batch_row"] = "5";
+  try {
+    Start();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no setting batch_row; did you mean batch_rows?"));
+  }
+}
+
+TEST_F(LearnerTest, WatchersHearOfChanges) {
+  Start();
+  std::atomic<int> heard = 0;
+  const uint64_t watch = learner->Watch([&](const LearningStatus&) {
+    ++heard;
+    return true;
+  });
+  TrainMany(0, 8);
+  for (int i = 0; i < 500 && heard == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_GT(heard, 0);
+  learner->Unwatch(watch);
+  const int before = heard;
+  TrainMany(8, 16);
+  Commit();
+  EXPECT_EQ(heard, before);
+}
+
+TEST_F(LearnerTest, StopLearnsWhatWasAcknowledgedAndRefusesTheRest) {
+  Start();
+  TrainMany(0, 13);
+  learner->Stop();
+  EXPECT_EQ(TrainNow(*learner, ExampleOf(50)).first.code, StatusCode::kUnavailable);
+  EXPECT_EQ(CommitNow(*learner).first.code, StatusCode::kUnavailable);
+  EXPECT_FALSE(learner->status().running);
+  Start();
+  EXPECT_EQ(learner->status().examples, 13);
+  EXPECT_EQ(learner->status().waiting_examples, 0);
+}
+
+TEST_F(LearnerTest, AFullDiskRefusesLearningAndItGoesOnWhenThereIsRoom) {
+  Start();
+  TrainMany(0, 8);
+  Commit();
+  fs.SetDiskSpace(0);
+  EXPECT_EQ(TrainNow(*learner, ExampleOf(20, kStart)).first.code, StatusCode::kResourceExhausted);
+  const InferRequest request = ImpressionOf("x", 1, 1, kStart);
+  EXPECT_EQ(learner->LogImpression(request, ResponseOf(request, {0.5F})).code,
+            StatusCode::kResourceExhausted);
+  EXPECT_FALSE(CommitNow(*learner).first.ok());
+  fs.SetDiskSpace(1 << 30);
+  TrainMany(8, 24);
+  Commit();
+  EXPECT_EQ(learner->status().examples, 24);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+}  // namespace
+}  // namespace catamaran

@@ -1,0 +1,70 @@
+// serve/learn/log_applier.h
+//
+// Applies the records of a log to a State, one after another: what live learning, recovery and
+// replay share, so that all three give the same bits.
+//
+// Thread safety: one thread at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catamaran/exec/compile.h"
+#include "catamaran/exec/executable.h"
+#include "catamaran/serve/learn/batch_builder.h"
+#include "catamaran/serve/learn/progress_window.h"
+#include "catamaran/stream/join/example_stream.h"
+#include "catamaran/train/scalar_results.h"
+
+namespace catamaran {
+
+struct ApplierOptions {
+  int threads = 1;
+  bool progressive = false;  // predicts examples without a prediction before they are learned
+  int64_t window_examples = 10'000;  // of what was predicted
+};
+
+// What became of a step.
+struct StepOutcome {
+  bool trained = false;
+  bool refused = false;
+  std::string why;  // it was refused
+  double loss = 0;  // the first result of train that is a number
+};
+
+class LogApplier {
+ public:
+  // An Error if the program cannot learn. `flat` outlives it.
+  LogApplier(const Program& flat, const EntryPoints& entry, const std::optional<Features>& features,
+             const FeedOptions& feed, const ApplierOptions& options, ReadRecord read);
+
+  ExampleStream& stream() { return stream_; }
+  const ExampleStream& stream() const { return stream_; }
+  ProgressWindow& window() { return window_; }
+
+  // Applies the record to everything but the state; `action` says what is left to do.
+  void Apply(const LogRecord& record, StreamAction& action) { stream_.Apply(record, action); }
+
+  // Learns from the batch of a step. An Error if the log cannot be read; nothing was learned then.
+  // What cannot be learned from, by a guard or since the data does not fit, is refused, and is
+  // refused again in every replay.
+  StepOutcome Learn(const StreamAction& action, State& state);
+
+ private:
+  void Predict(std::span<const FeedValue> feeds, State& state);
+
+  const ReadRecord read_;
+  ExampleStream stream_;
+  ProgressWindow window_;
+  BatchBuilder batches_;
+  std::shared_ptr<const Executable> train_, infer_;
+  std::unique_ptr<ScalarResults> results_;
+  std::vector<size_t> infer_arguments_;  // of infer, among those of train
+  std::vector<FeedValue> infer_feeds_;
+};
+
+}  // namespace catamaran

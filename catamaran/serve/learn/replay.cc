@@ -1,0 +1,203 @@
+// serve/learn/replay.cc
+
+#include "catamaran/serve/learn/replay.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "catamaran/base/clock.h"
+#include "catamaran/base/cpu.h"
+#include "catamaran/base/error.h"
+#include "catamaran/serve/learn/learner_part.h"
+#include "catamaran/serve/learn/row_formats.h"
+
+namespace catamaran {
+namespace {
+
+constexpr int64_t kRecordsBetweenProgress = 4096;
+
+struct Skipped {
+  LogOffset begin = 0, end = 0;
+};
+
+// What has to be known of the log before it is applied.
+struct LogFacts {
+  std::vector<Skipped> skipped;
+  std::map<std::string, std::string> info;  // of the last schema
+  uint64_t program = 0;
+};
+
+LogFacts Survey(const LogReader& log, LogOffset from, LogOffset to) {
+  LogFacts facts;
+  LogCursor cursor = log.Scan(from);
+  LogRecord record;
+  while (cursor.position() < to &&
+         cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
+    if (record.type == static_cast<uint8_t>(RecordType::kRollback)) {
+      RollbackRecord rollback;
+      Decode(record.payload, rollback);
+      facts.skipped.push_back({rollback.offset, record.offset});
+    } else if (record.type == static_cast<uint8_t>(RecordType::kSchema)) {
+      SchemaRecord schema;
+      Decode(record.payload, schema);
+      facts.info = schema.info;
+      facts.program = schema.program;
+    }
+  }
+  return facts;
+}
+
+LogOffset EndOf(const ReplayEnd& to, const LogReader& log) {
+  LogOffset end = log.end();
+  if (to.offset) {
+    if (*to.offset > end) Fail("{}: the log ends at offset {}", log.directory(), end);
+    end = *to.offset;
+  }
+  if (to.commit) {
+    const std::optional<LogOffset> at = OffsetOfCommit(log, *to.commit);
+    if (!at) Fail("{}: the log does not know of a commit {}", log.directory(), *to.commit);
+    end = std::min(end, *at);
+  }
+  return end;
+}
+
+int ThreadsOf(const LogFacts& facts) {
+  const auto found = facts.info.find("threads");
+  int threads = 1;
+  if (found != facts.info.end()) {
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), threads);
+  }
+  return std::clamp(threads, 1, 1024);
+}
+
+}  // namespace
+
+std::optional<LogOffset> OffsetOfCommit(const LogReader& log, uint64_t commit) {
+  LogCursor cursor = log.Scan(log.begin());
+  LogRecord record;
+  while (cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
+    if (record.type != static_cast<uint8_t>(RecordType::kCommitNote)) continue;
+    CommitNoteRecord note;
+    Decode(record.payload, note);
+    if (note.commit == commit) return note.offset;
+  }
+  return {};
+}
+
+ReplayResult Replay(const HostedModel& model, const LogReader& log, const ReplayOptions& options) {
+  const int64_t began = SteadyClock().Now();
+  ReplayResult result;
+  LearnerPart part;
+  if (!options.from_part.empty()) part = ParseLearnerPart(options.from_part, "the commit");
+  LogOffset from = log.begin();
+  if (!part.stream.empty()) {
+    ExampleStream stream;
+    stream.Load(part.stream);
+    from = std::max(from, stream.position());
+    if (stream.OldestNeeded() < log.begin()) {
+      Fail("{}: the log begins at offset {}; the commit needs it from {} on", log.directory(),
+           log.begin(), stream.OldestNeeded());
+    }
+  } else if (log.begin() > 0) {
+    Fail("{}: the log begins at offset {}, and what was before is gone; start from a commit",
+         log.directory(), log.begin());
+  }
+  const LogOffset to = EndOf(options.to, log);
+  if (to < from) Fail("{}: offset {} is before the commit, at {}", log.directory(), to, from);
+  const LogFacts facts = Survey(log, from, to);
+  for (const Skipped& skipped : facts.skipped) {
+    if (skipped.begin < from && !part.stream.empty()) {
+      Fail("{}: a rollback goes back behind the commit; start from an earlier one",
+           log.directory());
+    }
+  }
+  result.threads = options.threads > 0 ? options.threads : ThreadsOf(facts);
+  const std::string isa(IsaName(DetectIsa()));
+  const auto logged_isa = facts.info.find("isa");
+  if (logged_isa != facts.info.end() && logged_isa->second != isa) {
+    result.notes.push_back(fmt::format(
+        "the log was learned from with {}, this is {}: bits will differ", logged_isa->second, isa));
+  }
+  if (facts.program != 0 && facts.program != ProgramHash(*model.flat)) {
+    result.notes.push_back("the log was written with another program");
+  }
+  LogApplier applier(*model.flat, model.entry, model.features, model.feed,
+                     {result.threads, false, 1},
+                     [&](LogOffset offset, std::vector<std::byte>& buffer, LogRecord& record) {
+                       log.Read(offset, buffer, record);
+                     });
+  if (!part.stream.empty()) applier.stream().Load(part.stream);
+
+  LogCursor cursor = log.Scan(from);
+  result.begin = from;
+  LogRecord record;
+  StreamAction action;
+  while (cursor.position() < to &&
+         cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
+    applier.Apply(record, action);
+    if (result.records++ == 0) result.first_time_ns = record.time_ns;
+    result.last_time_ns = std::max(result.last_time_ns, record.time_ns);
+    if (options.progress && result.records % kRecordsBetweenProgress == 0) {
+      options.progress(record.next, to);
+    }
+    if (action.kind != StreamAction::Kind::kStep) continue;
+    const bool skip =
+        std::any_of(facts.skipped.begin(), facts.skipped.end(), [&](const Skipped& skipped) {
+          return record.offset >= skipped.begin && record.offset < skipped.end;
+        });
+    if (skip) {
+      ++result.skipped_steps;
+    } else {
+      const StepOutcome outcome = applier.Learn(action, *model.state);
+      ++(outcome.refused ? result.refused_steps : result.steps);
+      if (!outcome.refused) result.examples += action.step.examples;
+    }
+    if (options.to.step && action.step.number == *options.to.step) break;
+  }
+  if (options.to.step && applier.stream().counts().steps != *options.to.step) {
+    Fail("{}: there is no step {} up to there; the last is {}", log.directory(), *options.to.step,
+         applier.stream().counts().steps);
+  }
+  result.end = applier.stream().position();
+  result.stream = applier.stream().Save();
+  result.seconds = static_cast<double>(SteadyClock().Now() - began) * 1e-9;
+  return result;
+}
+
+std::string DifferenceOfStates(State& a, State& b) {
+  if (a.step() != b.step()) return fmt::format("step {} and {}", a.step(), b.step());
+  if (a.size() != b.size()) return fmt::format("{} and {} declarations", a.size(), b.size());
+  const auto rows_of = [](DurableTable& table) {
+    std::map<std::string, std::string> rows;
+    std::unique_ptr<TableCut> cut = table.Cut(/*full=*/true);
+    for (int c = 0; c < kRowClasses; ++c) {
+      std::string& bytes = rows[std::to_string(c)];
+      cut->ForEachRow(static_cast<RowClass>(c), [&](const uint32_t* row) {
+        bytes.append(reinterpret_cast<const char*>(row),
+                     table.layout().bytes(static_cast<RowClass>(c)));
+      });
+    }
+    for (const auto& [extra, bytes] : cut->extras()) rows["extra " + extra] = bytes;
+    table.EndCut(std::move(cut), /*kept=*/false);
+    return rows;
+  };
+  std::vector<std::string> names;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const StateInfo info = a.info(i);
+    const std::string name(info.name);
+    const int other = b.Find(name);
+    if (other < 0 || b.info(static_cast<size_t>(other)).kind != info.kind) {
+      names.push_back(name);
+    } else if (info.kind == StateKind::kTable) {
+      if (rows_of(a.table(name)) != rows_of(b.table(name))) names.push_back(name);
+    } else if (!a.GetTensor(name).Equals(b.GetTensor(name))) {
+      names.push_back(name);
+    }
+  }
+  return names.empty() ? "" : fmt::format("@{}", fmt::join(names, ", @"));
+}
+
+}  // namespace catamaran
