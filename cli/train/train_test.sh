@@ -123,6 +123,38 @@ has 'records can be read' "$out" 'p'
 run 2 predict shop.ctm --state whole --data valid.csv "${bind[@]}" --out p.xls
 run 3 eval shop.ctm --state nowhere --data valid.csv "${bind[@]}"
 
+# ---- raw rows, through a features file
+cat >shop.features <<'X'
+input who: string, what: string, a: f32, b: f32, sold: string
+user  = hash(who)
+item  = hash(what)
+x     = stack(normalize(a), b)
+label = sold in ["yes"]
+X
+raw() { awk -F, 'BEGIN { print "who,what,a,b,sold" } NR > 1 {
+  printf "person %s,thing %s,%s,%s,%s\n", $1, $2, $3 * 10, $4, $5 ? "yes" : "no" }' "$1" >"$2"; }
+raw train.csv raw.csv
+raw valid.csv raw_valid.csv
+run 1 train shop.ctm --data raw.csv --features shop.features
+has 'features want to be fitted' "$err" 'run `catamaran features fit shop.features'
+run 0 features fit shop.features --data raw.csv
+run 0 train shop.ctm --data raw.csv --valid raw_valid.csv --features shop.features --batch 32 \
+  --epochs 3 --quiet --out raw
+auc=$(grep -o '"auc":[0-9.]*' raw/metrics.jsonl | tail -1)
+awk -v auc="${auc#*:}" 'BEGIN { exit !(auc > 0.75) }' || fail "features train a model: $auc"
+run 0 eval shop.ctm --state raw --data raw_valid.csv --features shop.features --json
+has 'eval takes raw rows' "$out" '"rows":300'
+run 0 predict shop.ctm --state raw --data raw_valid.csv --features shop.features --out raw_p.csv
+awk -F, 'NR > 1 { printf "{\"who\": \"%s\", \"what\": \"%s\", \"a\": %s, \"b\": %s}\n", $1, $2, $3, $4 }' \
+  raw_valid.csv >raw.jsonl
+run 0 predict shop.ctm --state raw --data raw.jsonl --features shop.features --out json_p.csv
+is 'JSON rows without a label are predicted the same' "$(cmp raw_p.csv json_p.csv 2>&1)" ''
+sed -i 's/hash(what)/hash(what, salt="other")/' shop.features
+run 0 features fit shop.features --data raw.csv
+run 1 train shop.ctm --data raw.csv --valid raw_valid.csv --features shop.features --batch 32 \
+  --epochs 4 --quiet --out raw --resume
+has 'other features are refused' "$err" 'features was'
+
 # ---- online, and bad rows
 run 0 train shop.ctm --data train.csv "${bind[@]}" --online --time when --window 10m --out online
 has 'windows of event time' "$(grep -c window online/metrics.jsonl)" 4

@@ -91,10 +91,6 @@ GruSizes SizesOf(const Slot& x, const Slot& state) {
   return {shape[0], shape[1], state.shape()[1]};
 }
 
-const int64_t* LengthsOf(const KernelContext& c, int i) {
-  return c.has_in(i) ? c.in(i).data<const int64_t>() : nullptr;
-}
-
 KernelStatus RunReference(KernelContext& c) {
   DispatchFloating(
       c.in(0).tensor.dtype,
@@ -201,16 +197,6 @@ void Grad(GradContext& c) {
   c.SetGrad(3, grads[2]);
 }
 
-OpCost CostOf(const KernelQuery& q, int state) {
-  const GruSizes s = SizesOf(*q.in[0], *q.in[static_cast<size_t>(state)]);
-  double bytes = 0;
-  for (const Slot* slot : q.in) bytes += slot ? static_cast<double>(slot->tensor.num_bytes()) : 0;
-  for (const Slot* slot : q.out) bytes += static_cast<double>(slot->tensor.num_bytes());
-  return {
-      static_cast<double>(s.batch * s.steps * s.hidden) * static_cast<double>(6 * s.hidden + 20),
-      bytes};
-}
-
 bool WantBias(InferContext& c, int i, const Type& y) {
   return c.UnifyTypes(Type::Tensor(y.dtype(), {y.dim(2)}), c.type(i), "b");
 }
@@ -244,7 +230,7 @@ void DefineGru(OpSet& ops) {
                const GruSizes s = SizesOf(*q.in[0], *q.in[3]);
                words << s.batch << s.steps << s.hidden;
              })
-      .Cost([](const KernelQuery& q) { return CostOf(q, 3); })
+      .Cost([](const KernelQuery& q) { return RecurrentCost(q, 3, 3, 20); })
       .Reference("Gru", RunReference)
       .Fast(RecurrentKernel(RunVector, 3, 3))
       .Grad(Grad)
@@ -295,10 +281,10 @@ void DefineGruGrad(OpSet& ops) {
                const GruSizes s = SizesOf(*q.in[0], *q.in[6]);
                words << s.batch << s.steps << s.hidden;
              })
-      .Cost([](const KernelQuery& q) { return CostOf(q, 6); })
+      .Cost([](const KernelQuery& q) { return RecurrentCost(q, 6, 3, 20); })
       .Reference("GruGrad", RunReferenceGrad)
       .Fast(RecurrentKernel(RunVectorGrad, 6, 1, 2))
-      .NoGrad("second derivatives of gru: write its steps with for")
+      .NoGrad("gru has no second derivative")
       .AddSample({.inputs = {Uniform({2, 3, 6}, -1, 1), Uniform({2, 3, 6}, -1, 1, 2),
                              Uniform({2, 6}, -1, 1, 3), Uniform({2}, -1, 1, 4),
                              Uniform({2, 3, 2}, -1, 1, 5), Uniform({2, 3, 2}, -1, 1, 6),

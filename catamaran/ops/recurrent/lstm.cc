@@ -100,10 +100,6 @@ LstmSizes SizesOf(const Slot& x, const Slot& state) {
   return {shape[0], shape[1], state.shape()[1]};
 }
 
-const int64_t* LengthsOf(const KernelContext& c, int i) {
-  return c.has_in(i) ? c.in(i).data<const int64_t>() : nullptr;
-}
-
 KernelStatus RunReference(KernelContext& c) {
   DispatchFloating(
       c.in(0).tensor.dtype,
@@ -217,16 +213,6 @@ void Grad(GradContext& c) {
   c.SetGrad(3, grads[2]);
 }
 
-OpCost CostOf(const KernelQuery& q, int state) {
-  const LstmSizes s = SizesOf(*q.in[0], *q.in[static_cast<size_t>(state)]);
-  double bytes = 0;
-  for (const Slot* slot : q.in) bytes += slot ? static_cast<double>(slot->tensor.num_bytes()) : 0;
-  for (const Slot* slot : q.out) bytes += static_cast<double>(slot->tensor.num_bytes());
-  return {
-      static_cast<double>(s.batch * s.steps * s.hidden) * static_cast<double>(8 * s.hidden + 30),
-      bytes};
-}
-
 }  // namespace
 
 void DefineLstm(OpSet& ops) {
@@ -258,7 +244,7 @@ void DefineLstm(OpSet& ops) {
                const LstmSizes s = SizesOf(*q.in[0], *q.in[2]);
                words << s.batch << s.steps << s.hidden;
              })
-      .Cost([](const KernelQuery& q) { return CostOf(q, 2); })
+      .Cost([](const KernelQuery& q) { return RecurrentCost(q, 2, 4, 30); })
       .Reference("Lstm", RunReference)
       .Fast(RecurrentKernel(RunVector, 2, 4))
       .Grad(Grad)
@@ -308,10 +294,10 @@ void DefineLstmGrad(OpSet& ops) {
                const LstmSizes s = SizesOf(*q.in[0], *q.in[3]);
                words << s.batch << s.steps << s.hidden;
              })
-      .Cost([](const KernelQuery& q) { return CostOf(q, 3); })
+      .Cost([](const KernelQuery& q) { return RecurrentCost(q, 3, 4, 30); })
       .Reference("LstmGrad", RunReferenceGrad)
       .Fast(RecurrentKernel(RunVectorGrad, 3, 1, 2))
-      .NoGrad("second derivatives of lstm: write its steps with for")
+      .NoGrad("lstm has no second derivative")
       .AddSample({.inputs = {Uniform({2, 3, 8}, -1, 1), Uniform({2, 3, 2}, -1, 1, 2),
                              Uniform({2, 8}, -1, 1, 3), Uniform({2, 2}, -1, 1, 4),
                              Uniform({2, 3, 2}, -1, 1, 5), Uniform({2, 3, 2}, -1, 1, 6)}})

@@ -67,4 +67,19 @@ Var Before(Emitter& emit, Var first, Var y) {
   return emit.Emit("slice", {all}, {{"axis", 1}, {"end", t.dim(1)}});
 }
 
+OpCost RecurrentCost(const KernelQuery& q, int state, int gates, int each) {
+  double bytes = 0;
+  for (const Slot* slot : q.in) bytes += slot ? static_cast<double>(slot->tensor.num_bytes()) : 0;
+  for (const Slot* slot : q.out) bytes += static_cast<double>(slot->tensor.num_bytes());
+  const Shape& x = q.in[0]->shape();
+  const int64_t hidden = q.in[static_cast<size_t>(state)]->shape()[1];
+  return {
+      static_cast<double>(x[0] * x[1] * hidden) * static_cast<double>(2 * gates * hidden + each),
+      bytes};
+}
+
+const int64_t* LengthsOf(const KernelContext& c, int i) {
+  return c.has_in(i) ? c.in(i).data<const int64_t>() : nullptr;
+}
+
 }  // namespace catamaran

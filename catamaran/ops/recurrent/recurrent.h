@@ -36,6 +36,13 @@ bool WantLengths(InferContext& c, int i, const Type& x);
 // [h0, y without its last step]: what each step began with.
 Var Before(Emitter& emit, Var first, Var y);
 
+// Of all steps: the products with w, and `each` operations for every number of the outputs.
+// Operand 0 is [B, T, …], `state` the operand that is [B, hidden].
+OpCost RecurrentCost(const KernelQuery& q, int state, int gates, int each);
+
+// The lengths of the sequences, operand i, or null where it is not there.
+const int64_t* LengthsOf(const KernelContext& c, int i);
+
 // The end of sequence b: its length, at most `steps`.
 inline int64_t EndOf(const int64_t* lengths, int64_t b, int64_t steps) {
   return lengths == nullptr ? steps : std::clamp<int64_t>(lengths[b], 0, steps);
