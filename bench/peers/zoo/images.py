@@ -5,9 +5,9 @@ import math
 import torch
 
 
-def norm(t, path):
+def norm(t, path, eps=1e-5):
     """Our norm over the batch, rank 4."""
-    layer = torch.nn.BatchNorm2d(len(t.weight(path + ".scale")))
+    layer = torch.nn.BatchNorm2d(len(t.weight(path + ".scale")), eps)
     with torch.no_grad():
         layer.weight.copy_(t.weight(path + ".scale"))
         layer.bias.copy_(t.weight(path + ".offset"))
@@ -16,9 +16,9 @@ def norm(t, path):
     return layer
 
 
-def conv_norm(t, path, **settings):
+def conv_norm(t, path, eps=1e-5, **settings):
     """A convolution path.conv without bias, then path.norm."""
-    return torch.nn.Sequential(t.conv(path + ".conv", **settings), norm(t, path + ".norm"))
+    return torch.nn.Sequential(t.conv(path + ".conv", **settings), norm(t, path + ".norm", eps))
 
 
 def cosine(optimizer, steps, warmup):

@@ -9,16 +9,19 @@ import twin
 t = twin.Twin()
 
 
+def conv_norm(path, **settings):
+    return images.conv_norm(t, path, eps=0.001, **settings)
+
+
 class Inverted(torch.nn.Module):
     def __init__(self, path, inputs, outputs, stride):
         super().__init__()
         self.residual = inputs == outputs
         if self.residual:
             path += ".inverted"
-        self.widen = images.conv_norm(t, path + ".widen")
-        self.filter = images.conv_norm(t, path + ".filter", stride=stride, padding=1,
-                                       groups=6 * inputs)
-        self.narrow = images.conv_norm(t, path + ".narrow")
+        self.widen = conv_norm(path + ".widen")
+        self.filter = conv_norm(path + ".filter", stride=stride, padding=1, groups=6 * inputs)
+        self.narrow = conv_norm(path + ".narrow")
 
     def forward(self, x):
         y = self.narrow(F.relu6(self.filter(F.relu6(self.widen(x)))))
@@ -28,9 +31,9 @@ class Inverted(torch.nn.Module):
 class MobileNetV2(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem = images.conv_norm(t, "stem", padding=1)
-        self.filter = images.conv_norm(t, "filter", padding=1, groups=32)
-        self.narrow = images.conv_norm(t, "narrow")
+        self.stem = conv_norm("stem", padding=1)
+        self.filter = conv_norm("filter", padding=1, groups=32)
+        self.narrow = conv_norm("narrow")
         blocks, inputs = [], 16
         for outputs, count, stride in [(24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2),
                                        (320, 1, 1)]:
@@ -39,7 +42,7 @@ class MobileNetV2(torch.nn.Module):
                                        stride if k == 0 else 1))
                 inputs = outputs
         self.blocks = torch.nn.Sequential(*blocks)
-        self.last = images.conv_norm(t, "last")
+        self.last = conv_norm("last")
         self.fc = t.linear("fc")
 
     def forward(self, batch):
