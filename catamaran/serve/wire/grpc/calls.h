@@ -9,16 +9,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "catamaran/base/error.h"
 #include "catamaran/serve/status.h"
 #include "catamaran/serve/wire/gateway.h"
+#include "catamaran/serve/wire/guarded.h"
 
 namespace catamaran {
 
@@ -49,20 +47,6 @@ inline Status CheckRight(const Gateway& gateway, const grpc::CallbackServerConte
   const auto header = metadata.find("authorization");
   if (header == metadata.end()) return gateway.tokens().Check("", needed);
   return gateway.tokens().Check({header->second.data(), header->second.size()}, needed);
-}
-
-// What `body` returns; what it throws as a Status.
-template <class Body>
-Status Guarded(const Body& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    return {StatusCode::kInvalidArgument, error.what()};
-  } catch (const std::bad_alloc&) {
-    return {StatusCode::kResourceExhausted, "there is not enough memory for this request"};
-  } catch (const std::exception& error) {
-    return {StatusCode::kInternal, error.what()};
-  }
 }
 
 // One method that has one answer: who calls it may take `this` along and call Finish once, from any

@@ -1,0 +1,29 @@
+// serve/wire/guarded.h
+//
+// Where exceptions of a request become its Status.
+
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "catamaran/base/error.h"
+#include "catamaran/serve/status.h"
+
+namespace catamaran {
+
+// What `body` returns; what it throws as a Status.
+template <class Body>
+Status Guarded(const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    return {StatusCode::kInvalidArgument, error.what()};
+  } catch (const std::bad_alloc&) {
+    return {StatusCode::kResourceExhausted, "there is not enough memory for this request"};
+  } catch (const std::exception& error) {
+    return {StatusCode::kInternal, error.what()};
+  }
+}
+
+}  // namespace catamaran

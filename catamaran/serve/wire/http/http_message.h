@@ -1,0 +1,54 @@
+// serve/wire/http/http_message.h
+//
+// HTTP requests and answers as plain values, so that what they mean (rest_service.h) and how they
+// travel (http_server.h) know nothing of each other.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catamaran/serve/status.h"
+
+namespace catamaran {
+
+// All of a request but its body.
+struct HttpHead {
+  std::string method;  // "GET"
+  std::string target;  // path and query, as sent
+  // Headers by what they say; empty: not there.
+  std::string authorization, host, origin, content_encoding;
+  std::string inference_header_length;  // Inference-Header-Content-Length
+};
+
+struct HttpRequest {
+  HttpHead head;
+  std::string body;
+  // Set when nobody waits for the answer any more. May be null.
+  std::shared_ptr<std::atomic<bool>> cancelled;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;  // further ones
+};
+
+// Called once, from any thread; it must not block.
+using HttpDone = std::function<void(HttpResponse)>;
+
+// {"error": MESSAGE} under the code that HTTP has for it.
+HttpResponse ErrorResponse(const Status& status);
+HttpResponse ErrorResponse(int code, const std::string& message);
+
+// "Not Found", ...; "" for codes that this service never sends.
+const char* HttpReason(int code);
+
+}  // namespace catamaran

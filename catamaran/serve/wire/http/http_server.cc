@@ -1,0 +1,506 @@
+// The only file that includes Boost. Each connection runs on a strand of its own:
+//
+//   (handshake) -> head -> refused? -> body -> RestService -> answer -> head -> ...
+//
+// and is alive while one of these holds it.
+
+#include "catamaran/serve/wire/http/http_server.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "catamaran/base/error.h"
+
+namespace catamaran {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+using PlainStream = beast::tcp_stream;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+// Whether the client sent something that is no HTTP; not so if it has gone, or was too slow.
+bool IsNoHttp(const error_code& error) {
+  static const auto& category = http::make_error_code(http::error::bad_version).category();
+  return error.category() == category && error != http::error::end_of_stream &&
+         error != http::error::partial_message;
+}
+
+// What connections share.
+struct Shared {
+  Shared(Gateway& gateway, const HttpOptions& with)
+      : options(with),
+        rest(gateway, {.max_body_bytes = with.max_body_bytes,
+                       .max_json_bytes = with.max_json_bytes,
+                       .host = with.host}),
+        open(gateway.metrics().AddGauge("catamaran_http_connections", "Connections now.")),
+        refused(gateway.metrics().AddCounter("catamaran_http_refused_connections_total",
+                                             "Connections beyond the limit.")) {}
+
+  const HttpOptions options;
+  const RestService rest;
+  const std::shared_ptr<Gauge> open;
+  const std::shared_ptr<Counter> refused;
+  std::atomic<bool> stopping = false;
+  std::atomic<size_t> body_bytes = 0;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::unordered_set<class Connection*> connections;
+};
+
+// A part of the budget for bodies.
+class BodyShare {
+ public:
+  explicit BodyShare(Shared& shared) : shared_(shared) {}
+  ~BodyShare() { Release(); }
+  [[nodiscard]] bool Take(size_t bytes) {
+    if (shared_.body_bytes.fetch_add(bytes) + bytes > shared_.options.max_bodies_bytes) {
+      shared_.body_bytes.fetch_sub(bytes);
+      return false;
+    }
+    taken_ += bytes;
+    return true;
+  }
+  void Release() { shared_.body_bytes.fetch_sub(std::exchange(taken_, 0)); }
+
+ private:
+  Shared& shared_;
+  size_t taken_ = 0;
+};
+
+// What a stop needs to know of a connection.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  explicit Connection(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->connections.insert(this);
+    shared_->open->Set(static_cast<double>(shared_->connections.size()));
+  }
+  virtual ~Connection() {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->connections.erase(this);
+    shared_->open->Set(static_cast<double>(shared_->connections.size()));
+    shared_->changed.notify_all();
+  }
+  // Ends it: at once if it waits for a request or `force`, else once that is answered.
+  virtual void End(bool force) = 0;
+
+ protected:
+  const std::shared_ptr<Shared> shared_;
+};
+
+template <class Stream>
+class Session final : public Connection {
+ public:
+  // For a TlsStream with its context.
+  template <class... Context>
+  Session(std::shared_ptr<Shared> shared, tcp::socket socket, Context&... context)
+      : Connection(std::move(shared)),
+        stream_(std::move(socket), context...),
+        share_(*shared_),
+        buffer_(shared_->options.max_header_bytes + kReadAhead) {}
+
+  void Start() {
+    asio::dispatch(stream_.get_executor(), [self = Self()] {
+      error_code ignored;
+      self->socket().set_option(tcp::no_delay(true), ignored);
+      self->Begin();
+    });
+  }
+
+  void End(bool force) override {
+    asio::post(stream_.get_executor(), [self = Self(), force] {
+      if (force) self->cancelled_->store(true);
+      if (force || self->waiting_) self->Close();
+    });
+  }
+
+ private:
+  static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
+  static constexpr size_t kReadAhead = 64 << 10;
+  using Parser = http::request_parser<http::string_body>;
+
+  std::shared_ptr<Session> Self() {
+    return std::static_pointer_cast<Session>(this->shared_from_this());
+  }
+  beast::tcp_stream& tcp_stream() { return beast::get_lowest_layer(stream_); }
+  tcp::socket& socket() { return tcp_stream().socket(); }
+
+  void Begin() {
+    if constexpr (kTls) {
+      tcp_stream().expires_after(shared_->options.handshake_timeout);
+      stream_.async_handshake(asio::ssl::stream_base::server, [self = Self()](error_code error) {
+        if (!error) self->ReadHead(self->shared_->options.header_timeout);
+      });
+    } else {
+      ReadHead(shared_->options.header_timeout);
+    }
+  }
+
+  void ReadHead(std::chrono::milliseconds timeout) {
+    if (shared_->stopping) return Close();
+    parser_.emplace();
+    parser_->header_limit(static_cast<uint32_t>(shared_->options.max_header_bytes));
+    parser_->body_limit(shared_->options.max_body_bytes);
+    waiting_ = true;
+    tcp_stream().expires_after(timeout);
+    http::async_read_header(stream_, buffer_, *parser_, [self = Self()](error_code error, size_t) {
+      self->waiting_ = false;
+      self->OnHead(error);
+    });
+  }
+
+  void OnHead(error_code error) {
+    if (error == http::error::header_limit) {
+      return AnswerLast(ErrorResponse(431, "the request's headers are too long"));
+    }
+    if (error == http::error::body_limit) {
+      return AnswerLast(ErrorResponse(413, "the body is too large"));
+    }
+    if (IsNoHttp(error)) {
+      return AnswerLast(ErrorResponse(400, "this is no HTTP request: " + error.message()));
+    }
+    if (error) return Close();
+    const auto& message = parser_->get();
+    head_only_ = message.method() == http::verb::head;
+    keep_alive_ = message.keep_alive();
+    old_version_ = message.version() < 11;
+    const auto text = [](boost::string_view view) { return std::string(view.data(), view.size()); };
+    request_ = {};
+    HttpHead& head = request_.head;
+    head.method = text(message.method_string());
+    head.target = text(message.target());
+    head.authorization = text(message[http::field::authorization]);
+    head.host = text(message[http::field::host]);
+    head.origin = text(message[http::field::origin]);
+    head.content_encoding = text(message[http::field::content_encoding]);
+    head.inference_header_length = text(message["Inference-Header-Content-Length"]);
+
+    size_t max_body = 0;
+    std::optional<HttpResponse> refused = shared_->rest.Refuse(head, max_body);
+    const auto length = parser_->content_length();
+    if (!refused && length && *length > max_body) {
+      refused = ErrorResponse(
+          413, fmt::format("the body has {} bytes; {} at most are taken", *length, max_body));
+    }
+    if (!refused && !parser_->is_done()) {
+      parser_->body_limit(max_body);
+      // A body without a length counts as large as it may be.
+      if (!share_.Take(length ? *length : max_body)) {
+        refused = ErrorResponse({StatusCode::kResourceExhausted, "too many bodies are under way"});
+      }
+    }
+    if (refused) {
+      // What is left of the request is not read, so nothing can follow.
+      if (!parser_->is_done()) return AnswerLast(std::move(*refused));
+      return Answer(std::move(*refused));
+    }
+    if (parser_->is_done()) return Handle();
+    tcp_stream().expires_after(shared_->options.body_timeout);
+    if (boost::beast::iequals(message[http::field::expect], "100-continue")) {
+      static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+      asio::async_write(stream_, asio::buffer(kContinue.data(), kContinue.size()),
+                        [self = Self()](error_code failed, size_t) {
+                          if (!failed) self->ReadBody();
+                        });
+    } else {
+      ReadBody();
+    }
+  }
+
+  void ReadBody() {
+    http::async_read(stream_, buffer_, *parser_, [self = Self()](error_code error, size_t) {
+      if (error == http::error::body_limit) {
+        return self->AnswerLast(ErrorResponse(413, "the body is too large"));
+      }
+      if (IsNoHttp(error)) {
+        return self->AnswerLast(ErrorResponse(400, "the body is no HTTP: " + error.message()));
+      }
+      if (error) return self->Close();
+      self->Handle();
+    });
+  }
+
+  void Handle() {
+    request_.body = std::move(parser_->get().body());
+    parser_.reset();
+    cancelled_ = std::make_shared<std::atomic<bool>>(false);
+    request_.cancelled = cancelled_;
+    tcp_stream().expires_never();
+    WatchForGone();
+    shared_->rest.Handle(std::move(request_), [self = Self()](HttpResponse response) {
+      asio::post(self->stream_.get_executor(), [self, response = std::move(response)]() mutable {
+        error_code ignored;
+        self->socket().cancel(ignored);  // the watch
+        self->Answer(std::move(response));
+      });
+    });
+  }
+
+  // While the request is answered nothing is to be read, unless the client has gone or sends the
+  // next one ahead.
+  void WatchForGone() {
+    socket().async_wait(
+        tcp::socket::wait_read, [self = Self(), cancelled = cancelled_](error_code error) {
+          if (error) return;
+          char byte = 0;
+          if (::recv(self->socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+            cancelled->store(true);
+          }
+        });
+  }
+
+  void AnswerLast(HttpResponse response) {
+    keep_alive_ = false;
+    Answer(std::move(response));
+  }
+
+  void Answer(HttpResponse response) {
+    response_ = std::move(response);
+    if (shared_->stopping) keep_alive_ = false;
+    header_ = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n",
+                          response_.status, HttpReason(response_.status), response_.content_type,
+                          response_.body.size());
+    for (const auto& [name, value] : response_.headers) header_ += name + ": " + value + "\r\n";
+    if (!keep_alive_) {
+      header_ += "Connection: close\r\n";
+    } else if (old_version_) {
+      header_ += "Connection: keep-alive\r\n";
+    }
+    header_ += "X-Content-Type-Options: nosniff\r\n\r\n";
+    const std::array<asio::const_buffer, 2> parts = {
+        asio::buffer(header_),
+        asio::buffer(response_.body.data(), head_only_ ? 0 : response_.body.size())};
+    tcp_stream().expires_after(shared_->options.write_timeout);
+    asio::async_write(stream_, parts, [self = Self()](error_code error, size_t) {
+      self->response_ = {};
+      self->share_.Release();
+      if (error) return self->Close();
+      if (!self->keep_alive_) return self->SayGoodbye();
+      self->ReadHead(self->shared_->options.idle_timeout);
+    });
+  }
+
+  // Closes so that the client can still read the answer: what it goes on sending is read and
+  // dropped for a moment, since closing with bytes unread would reset the connection.
+  void SayGoodbye() {
+    if constexpr (kTls) {
+      tcp_stream().expires_after(std::chrono::seconds(2));
+      stream_.async_shutdown([self = Self()](error_code) { self->FinishSending(); });
+    } else {
+      FinishSending();
+    }
+  }
+
+  void FinishSending() {
+    error_code ignored;
+    socket().shutdown(tcp::socket::shutdown_send, ignored);
+    goodbye_until_ = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    Drop();
+  }
+
+  void Drop() {
+    if (std::chrono::steady_clock::now() > goodbye_until_) return Close();
+    tcp_stream().expires_after(std::chrono::seconds(2));
+    dropped_.resize(kReadAhead);
+    tcp_stream().async_read_some(asio::buffer(dropped_), [self = Self()](error_code error, size_t) {
+      if (error) return self->Close();
+      self->Drop();
+    });
+  }
+
+  void Close() {
+    error_code ignored;
+    socket().close(ignored);
+  }
+
+  Stream stream_;
+  BodyShare share_;
+  beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  HttpRequest request_;
+  HttpResponse response_;
+  std::string header_;
+  std::vector<char> dropped_;
+  std::chrono::steady_clock::time_point goodbye_until_;
+  std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  bool waiting_ = false;  // for a request
+  bool keep_alive_ = false, old_version_ = false, head_only_ = false;
+};
+
+asio::ssl::context MakeContext(const TlsKeys& keys) {
+  asio::ssl::context context(asio::ssl::context::tls_server);
+  context.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
+                      asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 |
+                      asio::ssl::context::no_tlsv1_1);
+  context.use_certificate_chain(asio::buffer(keys.certificate));
+  context.use_private_key(asio::buffer(keys.key), asio::ssl::context::pem);
+  if (!keys.client_roots.empty()) {
+    context.add_certificate_authority(asio::buffer(keys.client_roots));
+    context.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
+  }
+  return context;
+}
+
+}  // namespace
+
+class HttpServer::Listener {
+ public:
+  Listener(Gateway& gateway, const HttpOptions& options)
+      : shared_(std::make_shared<Shared>(gateway, options)),
+        acceptor_(asio::make_strand(io_)),
+        retry_(acceptor_.get_executor()) {
+    try {
+      if (options.tls) context_.emplace(MakeContext(*options.tls));
+      std::string host = options.host;
+      if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+      tcp::resolver resolver(io_);
+      const tcp::endpoint endpoint =
+          *resolver.resolve(host, std::to_string(options.port), tcp::resolver::passive).begin();
+      acceptor_.open(endpoint.protocol());
+      acceptor_.set_option(tcp::acceptor::reuse_address(true));
+      acceptor_.bind(endpoint);
+      acceptor_.listen(1024);
+      port_ = acceptor_.local_endpoint().port();
+    } catch (const boost::system::system_error& error) {
+      Fail("cannot listen on {}:{} for HTTP: {}", options.host, options.port,
+           error.code().message());
+    }
+    Accept();
+    for (int i = 0; i < std::max(1, options.threads); ++i) {
+      threads_.emplace_back([this] { io_.run(); });
+    }
+  }
+
+  ~Listener() {
+    Stop(std::chrono::milliseconds(0));
+    work_.reset();
+    io_.stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  int port() const { return port_; }
+
+  size_t connections() const {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->connections.size();
+  }
+
+  void Stop(std::chrono::milliseconds patience) {
+    shared_->stopping = true;
+    asio::post(acceptor_.get_executor(), [this] {
+      error_code ignored;
+      acceptor_.close(ignored);
+      retry_.cancel();
+    });
+    const auto wait = [this](std::chrono::milliseconds time) {
+      std::unique_lock lock(shared_->mutex);
+      return shared_->changed.wait_for(lock, time, [this] { return shared_->connections.empty(); });
+    };
+    EndAll(false);
+    if (wait(patience)) return;
+    // Again and again: a connection may just have been accepted.
+    do {
+      EndAll(true);
+    } while (!wait(std::chrono::milliseconds(50)));
+  }
+
+ private:
+  void EndAll(bool force) {
+    std::vector<std::shared_ptr<Connection>> all;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      for (Connection* connection : shared_->connections) {
+        // Null: its last holder is just letting it go.
+        if (auto held = connection->weak_from_this().lock()) all.push_back(std::move(held));
+      }
+    }
+    for (const auto& connection : all) connection->End(force);
+  }
+
+  void Accept() {
+    acceptor_.async_accept(asio::make_strand(io_), [this](error_code error, tcp::socket socket) {
+      if (error == asio::error::operation_aborted || shared_->stopping) return;
+      if (error) {
+        // Out of descriptors: those in use come back.
+        retry_.expires_after(std::chrono::milliseconds(100));
+        retry_.async_wait([this](error_code cancelled) {
+          if (!cancelled) Accept();
+        });
+        return;
+      }
+      Take(std::move(socket));
+      Accept();
+    });
+  }
+
+  void Take(tcp::socket socket) {
+    if (connections() >= shared_->options.max_connections) {
+      shared_->refused->Add();
+      static constexpr std::string_view kFull =
+          "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
+          "Connection: close\r\n\r\n";
+      // Into an empty send buffer, so it does not block; for TLS it would be noise.
+      if (!context_) ::send(socket.native_handle(), kFull.data(), kFull.size(), MSG_DONTWAIT);
+      return;
+    }
+    if (context_) {
+      std::make_shared<Session<TlsStream>>(shared_, std::move(socket), *context_)->Start();
+    } else {
+      std::make_shared<Session<PlainStream>>(shared_, std::move(socket))->Start();
+    }
+  }
+
+  const std::shared_ptr<Shared> shared_;
+  asio::io_context io_;
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{
+      io_.get_executor()};
+  std::optional<asio::ssl::context> context_;
+  tcp::acceptor acceptor_;
+  asio::steady_timer retry_;
+  int port_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+HttpServer::HttpServer(Gateway& gateway, const HttpOptions& options) {
+  CheckExposure(options.host, gateway.tokens(), options.allow_anonymous);
+  listener_ = std::make_unique<Listener>(gateway, options);
+}
+
+HttpServer::~HttpServer() = default;
+
+int HttpServer::port() const { return listener_->port(); }
+size_t HttpServer::connections() const { return listener_->connections(); }
+void HttpServer::Stop(std::chrono::milliseconds patience) { listener_->Stop(patience); }
+
+}  // namespace catamaran

@@ -1,0 +1,55 @@
+// serve/wire/http/rest_service.h
+//
+// What HTTP requests mean: the REST form of the Open Inference Protocol (/v2), learning (/v1) and
+// metrics, over a Gateway.
+//
+// Thread safety: all methods may be called concurrently.
+
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catamaran/serve/wire/gateway.h"
+#include "catamaran/serve/wire/http/http_message.h"
+#include "catamaran/serve/wire/http/routes.h"
+
+namespace catamaran {
+
+struct RestOptions {
+  size_t max_body_bytes = size_t{64} << 20;  // with tensors as bytes
+  size_t max_json_bytes = size_t{8} << 20;   // of that, JSON; it takes many times the memory
+  // Requests that name another host are refused, if this is a loopback address and there are no
+  // tokens: a page from elsewhere in a user's browser must not reach what is his alone.
+  std::string host;
+};
+
+class RestService {
+ public:
+  RestService(Gateway& gateway, RestOptions options);
+
+  // Before the body is read: what is wrong already, or nothing; then `max_body` is how large a body
+  // may be.
+  std::optional<HttpResponse> Refuse(const HttpHead& head, size_t& max_body) const;
+
+  // A request that was not refused. Answers once.
+  void Handle(HttpRequest request, HttpDone done) const;
+
+ private:
+  struct Call;
+  Status CheckOrigin(const HttpHead& head, bool post) const;
+  void Dispatch(const Call& call) const;
+  void Infer(const Call& call) const;
+  void Learn(const Call& call) const;
+  void LoadOrUnload(const Call& call) const;
+  std::string Index(const std::string& body) const;
+
+  Gateway& gateway_;
+  const RestOptions options_;
+  std::vector<CallMetrics> metrics_;  // by HttpCall
+};
+
+}  // namespace catamaran
