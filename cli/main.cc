@@ -103,6 +103,7 @@ int Main(int argc, char** argv) {
   AddEval(app, session);
   AddPredict(app, session);
   AddFeatures(app, session);
+  AddLog(app, session);
   if (const std::string problem = UnknownCommand(app, argc, argv); !problem.empty()) {
     return Report(session, kUsage, fmt::format("error: {}\nTry `catamaran --help`.", problem));
   }

@@ -103,5 +103,6 @@ void AddTrain(CLI::App& app, Session& session);  // cli/train/
 void AddEval(CLI::App& app, Session& session);
 void AddPredict(CLI::App& app, Session& session);
 void AddFeatures(CLI::App& app, Session& session);  // cli/features/
+void AddLog(CLI::App& app, Session& session);       // cli/log/
 
 }  // namespace catamaran::cli

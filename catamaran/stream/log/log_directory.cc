@@ -113,13 +113,14 @@ void LookAtLog(const FileSystem& fs, const std::string& directory,
   }
 }
 
-LogTail FindTail(const FileSystem& fs, const std::string& directory, const FoundLog& log) {
+LogTail FindTail(const FileSystem& fs, const std::string& directory, const FoundLog& log,
+                 LogOffset known) {
   const auto& segments = log.segments;
   // The newest segment whose head is there says up to where all was synced when it was begun.
   size_t newest = segments.size() - 1;
   while (!segments[newest].problem.empty()) --newest;  // FindLog saw that there is one
   LogTail tail;
-  tail.checked_from = std::max(segments[newest].head.durable, segments.front().first);
+  tail.checked_from = std::max({segments[newest].head.durable, segments.front().first, known});
   tail.newest_ns = segments[newest].head.newest_ns;
   // A segment that begins there need not have been synced, not even its head.
   size_t at_segment = newest;

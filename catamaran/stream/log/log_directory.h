@@ -62,9 +62,11 @@ struct LogTail {
   std::string damage;
 };
 
-// An Error if segments are missing or do not fit together before `checked_from`.
+// An Error if segments are missing or do not fit together before `checked_from`. Records before
+// `known`, where somebody has seen them whole, are not looked at again.
 // REQUIRES: there is a segment.
-LogTail FindTail(const FileSystem& fs, const std::string& directory, const FoundLog& log);
+LogTail FindTail(const FileSystem& fs, const std::string& directory, const FoundLog& log,
+                 LogOffset known = 0);
 
 // Cuts the files behind `end`. The names left are durable. REQUIRES: no damage.
 void CutTail(FileSystem& fs, const std::string& directory, const FoundLog& log, LogOffset end);

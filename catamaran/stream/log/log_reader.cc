@@ -5,10 +5,11 @@
 
 namespace catamaran {
 
-std::unique_ptr<LogReader> LogReader::Open(const FileSystem& fs, const std::string& directory) {
+std::unique_ptr<LogReader> LogReader::Open(const FileSystem& fs, const std::string& directory,
+                                           LogOffset known) {
   std::unique_ptr<LogReader> reader(new LogReader);
   LookAtLog(fs, directory, [&](const FoundLog& found) {
-    const LogTail tail = FindTail(fs, directory, found);
+    const LogTail tail = FindTail(fs, directory, found, known);
     reader->contents_ = std::make_shared<LogContents>(fs, directory, found.id);
     for (const FoundSegment& segment : found.segments) {
       if (segment.first > tail.end || !segment.problem.empty()) break;

@@ -19,7 +19,9 @@ namespace catamaran {
 class LogReader {
  public:
   // An Error if there is no log, or segments are missing. `fs` outlives the reader and its cursors.
-  static std::unique_ptr<LogReader> Open(const FileSystem& fs, const std::string& directory);
+  // Whoever reads on from an earlier reader's end() passes it as `known`, so that it is quick.
+  static std::unique_ptr<LogReader> Open(const FileSystem& fs, const std::string& directory,
+                                         LogOffset known = 0);
 
   uint64_t id() const;
   LogOffset begin() const;

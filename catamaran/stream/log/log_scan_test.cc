@@ -102,6 +102,8 @@ TEST(LogReader, ReadsBesideAWriterAndChangesNothing) {
   }
   EXPECT_EQ(count, 20);
   EXPECT_EQ(LogReader::Open(fs, kDirectory)->end(), log->end());
+  EXPECT_EQ(LogReader::Open(fs, kDirectory, reader->end())->end(), log->end());
+  EXPECT_EQ(LogReader::Open(fs, kDirectory, log->end())->end(), log->end());
 }
 
 TEST(LogReader, ReadsWhatIsWholeAndSaysWhatIsNot) {
