@@ -5,22 +5,14 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench/gemm.h"
 #include "bench/stream.h"
-#include "bench/worker.h"
+#include "bench/train/training.h"
 #include "bench/workload.h"
 #include "catamaran/base/thread_pool.h"
-#include "catamaran/exec/compile.h"
-#include "catamaran/exec/executable.h"
-#include "catamaran/exec/profile.h"
-#include "catamaran/exec/state.h"
-#include "catamaran/ir/flatten.h"
-#include "catamaran/ir/parser.h"
-#include "catamaran/nn/standard.h"
 
 namespace catamaran::bench {
 namespace {
@@ -39,86 +31,21 @@ train = adam(grad(loss), lr=0.001)
 // As in bench/peers/mlp_step_torch.py.
 constexpr int64_t kSizes[] = {784, 512, 512, 10};
 constexpr int kLayers = 3;
-constexpr int kBatches = 4;
-int StepsOf(int64_t batch) { return batch == 1 ? 100 : batch == 32 ? 40 : 6; }
 
-struct Batch {
-  Tensor x, label;
-};
-
-Batch MakeBatch(int64_t batch, uint32_t k) {
-  std::vector<int64_t> labels;
-  for (float u : Uniform(200 + k, batch)) labels.push_back(static_cast<int64_t>(u * 10));
-  return {Tensor::FromVector<float>({batch, kSizes[0]}, Uniform(100 + k, batch * kSizes[0])),
-          Tensor::FromVector<int64_t>({batch}, labels)};
+TrainingSetup Mlp(int64_t batch) {
+  TrainingSetup setup{.program = kProgram, .steps = batch == 1 ? 100 : batch == 32 ? 40 : 6};
+  for (uint32_t k = 0; k < kLayers; ++k) {
+    setup.weights.emplace_back(fmt::format("net.fc{}.w", k + 1),
+                               FirstWeight(10 + k, {kSizes[k], kSizes[k + 1]}, kSizes[k]));
+  }
+  for (uint32_t k = 0; k < 4; ++k) {
+    const auto rows = static_cast<size_t>(batch);
+    setup.batches.push_back(
+        {Tensor::FromVector<float>({batch, kSizes[0]}, Uniform(100 + k, rows * 784)),
+         Tensor::FromVector<int64_t>({batch}, Below(200 + k, rows, 10))});
+  }
+  return setup;
 }
-
-Tensor InitialWeight(uint32_t layer, int64_t fan_in, int64_t fan_out) {
-  std::vector<float> w = Uniform(10 + layer, fan_in * fan_out);
-  const float scale = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in)));
-  for (float& v : w) v = (v * 2 - 1) * scale;
-  return Tensor::FromVector<float>({fan_in, fan_out}, w);
-}
-
-class Step final : public Case {
- public:
-  Step(int64_t batch, int threads, bool profiled) : steps_(StepsOf(batch)) {
-    if (profiled) options_.profile = &profile_;
-    const auto builders = StandardBuilders();
-    const Program flat = Flatten(Parse(kProgram, "mlp.ctm", StandardOps(), *builders), *builders);
-    executable_ = Compile(flat, "train", {.threads = threads});
-    state_ = State::Create(flat, 1);
-    for (uint32_t k = 0; k < kLayers; ++k) {
-      state_->SetTensor(fmt::format("net.fc{}.w", k + 1),
-                        InitialWeight(k, kSizes[k], kSizes[k + 1]));
-      state_->SetTensor(fmt::format("net.fc{}.b", k + 1),
-                        Tensor::Zeros(DType::kF32, {kSizes[k + 1]}));
-    }
-    state_->ForEach([&](const StateInfo& info, const Tensor& value) {
-      initial_.emplace_back(info.name, value.Clone());
-    });
-    for (int k = 0; k < kBatches; ++k) batches_.push_back(MakeBatch(batch, k));
-    for (int k = 0; k < 6; ++k) Once(k);
-  }
-
-  Measurement Run() override {
-    Reset();
-    Once(0);
-    int k = 0;
-    return {Timed(steps_, [&] { Once(++k); }), {}};
-  }
-
-  std::vector<double> Check() override {
-    Reset();
-    std::vector<double> losses;
-    for (int k = 0; k < 2 * kBatches; ++k) losses.push_back(Once(k));
-    return losses;
-  }
-
- private:
-  void Reset() {
-    for (const auto& [name, value] : initial_) state_->SetTensor(name, value);
-    state_->SetStep(0);
-  }
-  float Once(int k) {
-    const Batch& batch = batches_[k % kBatches];
-    const FeedValue feeds[] = {FeedValue(batch.x), FeedValue(batch.label)};
-    float loss = 0;
-    FetchBuffer fetch{.data = &loss, .capacity = sizeof(loss)};
-    if (!executable_->Run(*state_, feeds, {&fetch, 1}, options_).committed) {
-      throw std::runtime_error("the step was not committed");
-    }
-    return loss;
-  }
-
-  const int steps_;
-  Profile profile_;
-  RunOptions options_;
-  std::shared_ptr<const Executable> executable_;
-  std::unique_ptr<State> state_;
-  std::vector<std::pair<std::string, Tensor>> initial_;
-  std::vector<Batch> batches_;
-};
 
 class Limit final : public Case {
  public:
@@ -175,13 +102,11 @@ class Limit final : public Case {
 
 int main(int argc, char** argv) {
   using namespace catamaran::bench;
-  const int threads = std::atoi(Option(argc, argv, "--threads", "1").c_str());
-  const bool profiled = Flag(argc, argv, "--profile");
   const std::string gemm = Option(argc, argv, "--gemm", "");
+  if (gemm.empty()) return ServeTraining(argc, argv, Mlp);
+  const int threads = std::atoi(Option(argc, argv, "--threads", "1").c_str());
   return Serve("", [&](const std::string& name) -> std::unique_ptr<Case> {
-    const int64_t batch = std::atoi(name.c_str() + std::string("batch").size());
-    if (gemm.empty()) return std::make_unique<Step>(batch, threads, profiled);
     return std::make_unique<Limit>(
-        batch, gemm == "onednn" ? GemmLibrary::kOneDnn : GemmLibrary::kOpenBlas, threads);
+        BatchOf(name), gemm == "onednn" ? GemmLibrary::kOneDnn : GemmLibrary::kOpenBlas, threads);
   });
 }

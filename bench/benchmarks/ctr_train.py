@@ -1,15 +1,5 @@
-from harness.benchmark import LIMIT, OURS, PEER, Benchmark, Case, Side
+from harness.benchmark import LIMIT, OURS, PEER, Benchmark, Case, Side, fastest_parts
 from harness.tables import HUGE_PAGES
-
-
-def limit(case, parts):
-    """The fastest product of all libraries at each shape."""
-    fastest = {}
-    for side in parts.values():
-        for part, seconds in side.items():
-            fastest[part] = min(seconds, fastest.get(part, seconds))
-    return sum(fastest.values())
-
 
 BENCHMARK = Benchmark(
     name="ctr-train",
@@ -35,7 +25,7 @@ BENCHMARK = Benchmark(
         Case("batch2048", "2,048 rows a step", goals={"": 1.05}, limit_goal=0.75),
     ],
     check_tolerance=0.01,
-    limit=limit,
+    limit=fastest_parts,
     notes="Adam for the dense weights, Adagrad for the rows of both tables (width 16 and 1), the "
           "same first weights, rows and batches on all sides; the first 8 losses are compared before "
           "anything is measured. We read a record file; the peers read arrays in mapped files, "

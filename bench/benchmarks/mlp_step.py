@@ -1,14 +1,4 @@
-from harness.benchmark import LIMIT, OURS, PEER, Benchmark, Case, Side
-
-
-def limit(case, parts):
-    """The fastest product of all libraries at each shape, and Adam's memory traffic."""
-    fastest = {}
-    for side in parts.values():
-        for part, seconds in side.items():
-            fastest[part] = min(seconds, fastest.get(part, seconds))
-    return sum(fastest.values())
-
+from harness.benchmark import LIMIT, OURS, PEER, Benchmark, Case, Side, fastest_parts
 
 BENCHMARK = Benchmark(
     name="mlp-step",
@@ -29,7 +19,7 @@ BENCHMARK = Benchmark(
         Case("batch512", "512 examples a step", goals={"": 1.0}),
     ],
     check_tolerance=0.01,
-    limit=limit,
+    limit=fastest_parts,
     notes="Relu, softmax cross entropy, f32. All sides begin each round with the same weights "
           "and zeroed Adam slots and see the same batches; the losses of the first 8 steps are "
           "compared before anything is measured. PyTorch uses its fused Adam; compiled means "

@@ -85,3 +85,12 @@ class Benchmark:
     limit: Optional[Callable[[str, Dict[str, Dict[str, float]]], float]] = None
     # Of tables: how many rows there are. Every side is told --rows; bench/run --rows changes it.
     rows: Optional[int] = None
+
+
+def fastest_parts(case, parts):
+    """A limit: the sum over all parts of the fastest side at each. Products, by several libraries."""
+    fastest = {}
+    for side in parts.values():
+        for part, seconds in side.items():
+            fastest[part] = min(seconds, fastest.get(part, seconds))
+    return sum(fastest.values())

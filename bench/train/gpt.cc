@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "bench/train/training.h"
 
 namespace catamaran::bench {
@@ -77,9 +75,5 @@ TrainingSetup Gpt(int64_t batch) {
 }  // namespace catamaran::bench
 
 int main(int argc, char** argv) {
-  using namespace catamaran::bench;
-  const int threads = std::atoi(Option(argc, argv, "--threads", "1").c_str());
-  return Serve("", [&](const std::string& name) -> std::unique_ptr<Case> {
-    return std::make_unique<Training>(Gpt(std::atoi(name.c_str() + 5)), threads);
-  });
+  return catamaran::bench::ServeTraining(argc, argv, catamaran::bench::Gpt);
 }

@@ -1,7 +1,5 @@
 // One training step of LeNet-5 with Adam on images of 28 x 28.
 
-#include <cstdlib>
-
 #include "bench/train/training.h"
 #include "bench/workload.h"
 
@@ -45,9 +43,5 @@ TrainingSetup Lenet(int64_t batch) {
 }  // namespace catamaran::bench
 
 int main(int argc, char** argv) {
-  using namespace catamaran::bench;
-  const int threads = std::atoi(Option(argc, argv, "--threads", "1").c_str());
-  return Serve("", [&](const std::string& name) -> std::unique_ptr<Case> {
-    return std::make_unique<Training>(Lenet(std::atoi(name.c_str() + 5)), threads);
-  });
+  return catamaran::bench::ServeTraining(argc, argv, catamaran::bench::Lenet);
 }

@@ -1,6 +1,7 @@
 #include "bench/train/training.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "bench/workload.h"
@@ -11,7 +12,8 @@
 
 namespace catamaran::bench {
 
-Training::Training(TrainingSetup setup, int threads) : setup_(std::move(setup)) {
+Training::Training(TrainingSetup setup, int threads, bool profiled) : setup_(std::move(setup)) {
+  if (profiled) options_.profile = &profile_;
   const auto builders = StandardBuilders();
   const Program flat =
       Flatten(Parse(setup_.program, "bench.ctm", StandardOps(), *builders), *builders);
@@ -48,10 +50,22 @@ float Training::Once(size_t k) {
   const std::vector<FeedValue> feeds(batch.begin(), batch.end());
   float loss = 0;
   FetchBuffer fetch{.data = &loss, .capacity = sizeof(loss)};
-  if (!train_->Run(*state_, feeds, {&fetch, 1}).committed) {
+  if (!train_->Run(*state_, feeds, {&fetch, 1}, options_).committed) {
     throw std::runtime_error("the step was not committed");
   }
   return loss;
+}
+
+int64_t BatchOf(const std::string& name) {
+  return std::atoi(name.c_str() + std::string("batch").size());
+}
+
+int ServeTraining(int argc, char** argv, const std::function<TrainingSetup(int64_t batch)>& setup) {
+  const int threads = std::atoi(Option(argc, argv, "--threads", "1").c_str());
+  const bool profiled = Flag(argc, argv, "--profile");
+  return Serve("", [&](const std::string& name) -> std::unique_ptr<Case> {
+    return std::make_unique<Training>(setup(BatchOf(name)), threads, profiled);
+  });
 }
 
 Tensor FirstWeight(uint32_t seed, const Shape& shape, int64_t fan_in) {

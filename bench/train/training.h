@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "bench/worker.h"
 #include "catamaran/exec/executable.h"
+#include "catamaran/exec/profile.h"
 #include "catamaran/exec/state.h"
 
 namespace catamaran::bench {
@@ -28,7 +30,8 @@ struct TrainingSetup {
 // Runs `train` once a batch, from the same state in every round. REQUIRES: it returns one loss.
 class Training final : public Case {
  public:
-  Training(TrainingSetup setup, int threads);
+  // `profiled`: every step is, to see what that costs.
+  Training(TrainingSetup setup, int threads, bool profiled = false);
   Measurement Run() override;
   std::vector<double> Check() override;
 
@@ -37,10 +40,19 @@ class Training final : public Case {
   float Once(size_t k);
 
   const TrainingSetup setup_;
+  Profile profile_;
+  RunOptions options_;
   std::shared_ptr<const Executable> train_;
   std::unique_ptr<State> state_;
   std::vector<std::pair<std::string, Tensor>> initial_;
 };
+
+// The batch size that a case's name, "batch64", says.
+int64_t BatchOf(const std::string& name);
+
+// The main function of a benchmark that is nothing but such a training: options --threads and
+// --profile, cases by batch size.
+int ServeTraining(int argc, char** argv, const std::function<TrainingSetup(int64_t batch)>& setup);
 
 // Uniform in ±sqrt(6 / fan_in), a function of the seed: `peer.weight` of bench/peers/peer.py.
 Tensor FirstWeight(uint32_t seed, const Shape& shape, int64_t fan_in);
