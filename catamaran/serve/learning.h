@@ -6,8 +6,8 @@
 // log (docs/learning.md).
 //
 // For the host:
-//   - The State that answers requests is `state()`: take it anew for each batch of requests and keep
-//     the pointer until the batch is done. It is another object after a rollback.
+//   - The State that answers requests is `state()`: take it anew for each batch of requests, and
+//     keep the pointer until the batch is done. It is another object after a rollback.
 //   - LogImpression is called with the request as it came and the response as it leaves, before it
 //     leaves; a Status that is not kOk means that the impression was not logged (the disk is full):
 //     the answer leaves all the same.

@@ -15,7 +15,7 @@ namespace catamaran {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
-constexpr int64_t kLongestWait = 20 * kMillisecond;
+constexpr int64_t kLongestWait = 5 * kMillisecond;
 constexpr int64_t kRetryFullLog = 500 * kMillisecond;
 constexpr int64_t kBetweenNotices = 100 * kMillisecond;
 constexpr int64_t kMaxScheduledSteps = 2;
