@@ -119,11 +119,7 @@ function(catamaran_folder NAME)
     endif()
   else()
     foreach(source IN LISTS fuzzers)
-      get_filename_component(fuzzer ${source} NAME_WE)
-      add_executable(${fuzzer} ${source})
-      target_link_libraries(${fuzzer} PRIVATE ${library})
-      target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
-      add_dependencies(fuzz_targets ${fuzzer})
+      catamaran_fuzzer(${source} ${library})
     endforeach()
   endif()
 
@@ -132,6 +128,15 @@ function(catamaran_folder NAME)
     string(REGEX REPLACE "_main$" "" program ${program})
     catamaran_program(${program} SOURCES ${source} LIBS ${library})
   endforeach()
+endfunction()
+
+# One libFuzzer program, bin/x_fuzz for fuzz/x_fuzz.cc.
+function(catamaran_fuzzer SOURCE LIBRARY)
+  get_filename_component(fuzzer ${SOURCE} NAME_WE)
+  add_executable(${fuzzer} ${SOURCE})
+  target_link_libraries(${fuzzer} PRIVATE ${LIBRARY})
+  target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzz_targets ${fuzzer})
 endfunction()
 
 # catamaran_program(NAME SOURCES file... [DEPS folder...] [LIBS target...]): bin/NAME.
