@@ -183,6 +183,7 @@ void AddProfile(CLI::App& app, Session& session) {
       ->check(CLI::PositiveNumber);
   sub->add_option("--by", command->by, "the tables: op, line, layer (all unless given)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::IsMember({"op", "line", "layer"}));
   sub->add_option("--top", command->top, "lines of each table (12 unless given)")
       ->check(CLI::PositiveNumber);

@@ -90,6 +90,11 @@ has 'the others are there' "$out" '2 rows in bad.rec'
 run 1 data check bad.csv --schema xy.schema
 has 'check finds bad rows' "$err" 'bad.csv:3: '
 
+# ---- a list of names ends with its word
+run 0 data convert --columns name,age people.csv two.rec
+run 0 data head two.rec --print-schema
+is 'files may stand behind a list' "$(grep -c : <<<"$out")" 2
+
 # ---- convert never takes an input for its output
 run 2 data convert people.csv people2.csv
 has 'OUT must be records' "$err" 'people2.csv: wanted a name that ends in .rec'

@@ -26,7 +26,7 @@ void AddInputOptions(CLI::App& command, DataInput& input) {
     return command.add_option(name, value, what);
   };
   const auto list = [&](const char* name, auto& value, const char* what) {
-    add(name, value, what)->delimiter(',')->type_name("NAME,...");
+    add(name, value, what)->delimiter(',')->allow_extra_args(false)->type_name("NAME,...");
   };
   add("--format", options.format, "the format (found by names and first bytes)");
   list("--columns", options.columns, "only these columns, in this order");

@@ -133,6 +133,7 @@ void AddFeaturesApply(CLI::App& features, Session& session) {
   AddFeaturesData(*sub, command->input, true);
   sub->add_option("--outputs", command->outputs, "only these, in the order of the file")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME,...");
   sub->add_option("--where", command->where,
                   "only rows for which this is neither 0 nor missing, as \"payment_type == 1\"")

@@ -90,6 +90,7 @@ void AddFeaturesCheck(CLI::App& features, Session& session) {
                   "its format (found by its name and first bytes)");
   sub->add_option("--outputs", command->outputs, "only these")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME,...");
   sub->footer(
       "\nFor rows logged at serving, as JSON lines, against those that training reads.\n"

@@ -105,6 +105,7 @@ void AddLogCat(CLI::App& log, Session& session) {
   sub->add_option("-n,--count", command->count, "no more than so many (all)")->type_name("N");
   sub->add_option("--type", command->types, "only these: example, impression, feedback, step, ...")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("TYPE,...");
   sub->add_option("--id", command->id, "only the impression and the feedback of this request")
       ->type_name("ID");

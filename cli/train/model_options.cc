@@ -44,6 +44,7 @@ void AddMetricOptions(CLI::App& command, ModelOptions& options) {
       .add_option("--metric", options.metrics,
                   "auc, log_loss, accuracy, rmse, mae, perplexity (those that suit)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME,...");
 }
 

@@ -82,6 +82,7 @@ void AddPredict(CLI::App& app, Session& session) {
   sub->add_option("--out", command->out, "FILE.jsonl, .csv, .tsv, .rec or .npy")->required();
   sub->add_option("--keep", command->keep, "columns of the input that stand before the predictions")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME,...");
   sub->footer(
       "\nOne row comes out for each row that goes in, in the same order: the kept columns, then "
