@@ -11,6 +11,7 @@
 #include "catamaran/serve/wire/grpc/health_service.h"
 #include "catamaran/serve/wire/grpc/inference_service.h"
 #include "catamaran/serve/wire/grpc/learning_service.h"
+#include "catamaran/serve/wire/grpc/library_logs.h"
 
 namespace catamaran {
 
@@ -51,6 +52,7 @@ GrpcServer::GrpcServer(Gateway& gateway, const GrpcOptions& options) {
   services_ = std::make_unique<Services>(gateway);
   services_->watches.max = options.max_watches;
 
+  LimitLibraryLogs();
   // Reflection is a plugin of all servers that are built from here on, and has no other switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;

@@ -175,6 +175,35 @@ TEST(GrpcServer, AMessageThatIsTooLargeIsRefused) {
   EXPECT_EQ(InferCode(*stub, next), grpc::OK);
 }
 
+// The code that a call of ModelInfer with these bytes ends with.
+grpc::StatusCode CodeOfBytes(GrpcFixture& fixture, const std::string& bytes) {
+  grpc::GenericStub stub(fixture.Connect());
+  grpc::CompletionQueue queue;
+  TestContext context;
+  const grpc::Slice slice(bytes);
+  const auto call = stub.PrepareUnaryCall(&context, "/inference.GRPCInferenceService/ModelInfer",
+                                          grpc::ByteBuffer(&slice, 1), &queue);
+  call->StartCall();
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  call->Finish(&answer, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  return status.error_code();
+}
+
+TEST(GrpcServer, BytesThatAreNoMessageAreRefused) {
+  GrpcFixture fixture;
+  const std::string good = Request("sum").SerializeAsString();
+  EXPECT_EQ(CodeOfBytes(fixture, good), grpc::OK);
+  EXPECT_NE(CodeOfBytes(fixture, good.substr(0, good.size() / 2)), grpc::OK);
+  EXPECT_NE(CodeOfBytes(fixture, "\xff\xff\xff"), grpc::OK);
+  EXPECT_NE(CodeOfBytes(fixture, "\x0a\x02\xc3\x28"), grpc::OK);  // a name that is not UTF-8
+  EXPECT_EQ(CodeOfBytes(fixture, ""), grpc::NOT_FOUND);           // a message without a name
+  EXPECT_EQ(CodeOfBytes(fixture, good), grpc::OK);
+}
+
 TEST(GrpcServer, StopLetsCallsEnd) {
   GrpcFixture fixture;
   const auto stub = GRPCInferenceService::NewStub(fixture.Connect());
