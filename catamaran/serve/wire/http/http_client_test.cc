@@ -104,6 +104,17 @@ TestAnswer TestClient::Receive(bool head_only) {
   return answer;
 }
 
+std::string TestClient::ReceiveLine() {
+  size_t end = 0;
+  while ((end = buffer_.find('\n')) == std::string::npos) {
+    if (!Fill()) return "";
+  }
+  std::string line = buffer_.substr(0, end);
+  buffer_.erase(0, end + 1);
+  if (line.ends_with('\r')) line.pop_back();
+  return line;
+}
+
 bool TestClient::IsClosed() {
   char byte = 0;
   if (ssl_) return SSL_read(ssl_.get(), &byte, 1) <= 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,11 +35,20 @@ struct HttpRequest {
   std::shared_ptr<std::atomic<bool>> cancelled;
 };
 
+// A stream of events in place of a body (text/event-stream).
+struct HttpEvents {
+  // Sets `data` to what things are like now; it is sent if that differs from what was sent last.
+  // False: the stream is over. Called by one thread at a time; it must not block.
+  std::function<bool(std::string& data)> look;
+  std::chrono::milliseconds interval{1000};  // between two events at least
+};
+
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;  // further ones
+  std::shared_ptr<const HttpEvents> events;                  // not null: there is no body
 };
 
 // Called once, from any thread; it must not block.

@@ -72,6 +72,7 @@ struct Shared {
   const std::shared_ptr<Counter> refused;
   std::atomic<bool> stopping = false;
   std::atomic<size_t> body_bytes = 0;
+  std::atomic<int> watches = 0;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -128,7 +129,12 @@ class Session final : public Connection {
       : Connection(std::move(shared)),
         stream_(std::move(socket), context...),
         share_(*shared_),
+        tick_(stream_.get_executor()),
         buffer_(shared_->options.max_header_bytes + kReadAhead) {}
+
+  ~Session() override {
+    if (watching_) shared_->watches.fetch_sub(1);
+  }
 
   void Start() {
     asio::dispatch(stream_.get_executor(), [self = Self()] {
@@ -260,8 +266,9 @@ class Session final : public Connection {
     WatchForGone();
     shared_->rest.Handle(std::move(request_), [self = Self()](HttpResponse response) {
       asio::post(self->stream_.get_executor(), [self, response = std::move(response)]() mutable {
+        if (response.events != nullptr) return self->BeginEvents(std::move(response));
         error_code ignored;
-        self->socket().cancel(ignored);  // the watch
+        self->socket().cancel(ignored);  // what WatchForGone waits for
         self->Answer(std::move(response));
       });
     });
@@ -288,16 +295,7 @@ class Session final : public Connection {
   void Answer(HttpResponse response) {
     response_ = std::move(response);
     if (shared_->stopping) keep_alive_ = false;
-    header_ = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n",
-                          response_.status, HttpReason(response_.status), response_.content_type,
-                          response_.body.size());
-    for (const auto& [name, value] : response_.headers) header_ += name + ": " + value + "\r\n";
-    if (!keep_alive_) {
-      header_ += "Connection: close\r\n";
-    } else if (old_version_) {
-      header_ += "Connection: keep-alive\r\n";
-    }
-    header_ += "X-Content-Type-Options: nosniff\r\n\r\n";
+    header_ = Head(fmt::format("Content-Length: {}\r\n", response_.body.size()));
     const std::array<asio::const_buffer, 2> parts = {
         asio::buffer(header_),
         asio::buffer(response_.body.data(), head_only_ ? 0 : response_.body.size())};
@@ -308,6 +306,69 @@ class Session final : public Connection {
       if (error) return self->Close();
       if (!self->keep_alive_) return self->SayGoodbye();
       self->ReadHead(self->shared_->options.idle_timeout);
+    });
+  }
+
+  std::string Head(const std::string& length) const {
+    std::string head = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}", response_.status,
+                                   HttpReason(response_.status), response_.content_type, length);
+    for (const auto& [name, value] : response_.headers) head += name + ": " + value + "\r\n";
+    if (!keep_alive_) {
+      head += "Connection: close\r\n";
+    } else if (old_version_) {
+      head += "Connection: keep-alive\r\n";
+    }
+    return head + "X-Content-Type-Options: nosniff\r\n\r\n";
+  }
+
+  // Events until there are no more, the client has gone, or the server stops; then the connection
+  // ends too.
+  void BeginEvents(HttpResponse response) {
+    if (shared_->watches.fetch_add(1) >= shared_->options.max_watches) {
+      shared_->watches.fetch_sub(1);
+      return Answer(ErrorResponse({StatusCode::kResourceExhausted, "there are too many watches"}));
+    }
+    watching_ = true;
+    keep_alive_ = false;
+    response_ = std::move(response);
+    header_ = Head(old_version_ ? "" : "Transfer-Encoding: chunked\r\n");
+    if (head_only_) return Write(header_, [](Session& self) { self.SayGoodbye(); });
+    Write(header_, [](Session& self) { self.NextEvent(); });
+  }
+
+  void NextEvent() {
+    const auto now = std::chrono::steady_clock::now();
+    std::string data;
+    if (*cancelled_) return Close();
+    if (shared_->stopping || (now >= next_event_ && !response_.events->look(data))) {
+      header_ = old_version_ ? "" : "0\r\n\r\n";
+      return Write(header_, [](Session& self) { self.SayGoodbye(); });
+    }
+    if (now >= next_event_ && data != last_event_) {
+      last_event_ = std::move(data);
+      next_event_ = now + response_.events->interval;
+      const std::string event = "data: " + last_event_ + "\n\n";
+      header_ = old_version_ ? event : fmt::format("{:x}\r\n{}\r\n", event.size(), event);
+      return Write(header_, [](Session& self) { self.WaitForEvent(); });
+    }
+    WaitForEvent();
+  }
+
+  void WaitForEvent() {
+    tcp_stream().expires_never();
+    tick_.expires_after(std::chrono::milliseconds(100));
+    tick_.async_wait([self = Self()](error_code error) {
+      if (!error) self->NextEvent();
+    });
+  }
+
+  // `text` stays as it is until `then(*this)`, which is not called if the client does not take it.
+  template <class Then>
+  void Write(const std::string& text, Then then) {
+    tcp_stream().expires_after(shared_->options.write_timeout);
+    asio::async_write(stream_, asio::buffer(text), [self = Self(), then](error_code error, size_t) {
+      if (error) return self->Close();
+      then(*self);
     });
   }
 
@@ -340,12 +401,17 @@ class Session final : public Connection {
   }
 
   void Close() {
+    tick_.cancel();
     error_code ignored;
     socket().close(ignored);
   }
 
   Stream stream_;
   BodyShare share_;
+  asio::steady_timer tick_;
+  std::string last_event_;
+  std::chrono::steady_clock::time_point next_event_;
+  bool watching_ = false;
   beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   HttpRequest request_;

@@ -33,6 +33,8 @@ struct HttpOptions {
   size_t max_json_bytes = size_t{8} << 20;      // of a body that is JSON
   size_t max_bodies_bytes = size_t{512} << 20;  // of all that are being read or answered: 429
 
+  int max_watches = 256;  // streams of events; more: 429
+
   std::chrono::milliseconds handshake_timeout{10'000};
   std::chrono::milliseconds header_timeout{20'000};  // from connecting to the first header's end
   std::chrono::milliseconds idle_timeout{75'000};    // the same for later ones

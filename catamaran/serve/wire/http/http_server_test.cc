@@ -224,6 +224,56 @@ TEST(HttpServer, AClientThatGoesTellsTheServer) {
   fixture.server.Release();
 }
 
+// The next event of a stream; empty if it is over.
+std::string NextEvent(TestClient& client) {
+  const std::string size = client.ReceiveLine();
+  const std::string event = client.ReceiveLine();
+  if (size.empty() || size == "0") return "";
+  EXPECT_EQ(client.ReceiveLine(), "");
+  EXPECT_EQ(client.ReceiveLine(), "");
+  return event;
+}
+
+TEST(HttpServer, AWatchSendsEventsUntilTheServerStops) {
+  HttpOptions options;
+  options.max_watches = 1;
+  HttpFixture fixture(options);
+  TestClient client(fixture.http.port());
+  client.Send(
+      "GET /v1/models/sum/learning/watch?interval_ms=100 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const TestAnswer head = client.Receive(true);
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.Header("Content-Type"), "text/event-stream");
+  EXPECT_THAT(NextEvent(client), HasSubstr("data: {\"model\":\"\",\"running\":false"));
+  {
+    const std::lock_guard lock(fixture.server.learning->mutex);
+    fixture.server.learning->now.step = 9;
+  }
+  EXPECT_THAT(NextEvent(client), HasSubstr("\"step\":9,"));
+  TestClient another(fixture.http.port());
+  EXPECT_EQ(another.Call("GET", "/v1/models/sum/learning/watch").status, 429);
+  EXPECT_EQ(another.Call("GET", "/v1/models/held/learning/watch").status, 409);
+
+  std::thread stopper([&] { fixture.http.Stop(std::chrono::seconds(10)); });
+  EXPECT_EQ(NextEvent(client), "");
+  EXPECT_TRUE(client.IsClosed());
+  client.Hangup();
+  stopper.join();
+}
+
+TEST(HttpServer, AWatchEndsWithItsClient) {
+  HttpFixture fixture;
+  {
+    TestClient client(fixture.http.port());
+    client.Send("GET /v1/models/sum/learning/watch HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_EQ(client.Receive(true).status, 200);
+  }
+  for (int i = 0; i < 1000 && fixture.http.connections() > 0; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_EQ(fixture.http.connections(), 0u);
+}
+
 TEST(HttpServer, StopAnswersWhatIsUnderWay) {
   HttpFixture fixture;
   TestClient busy(fixture.http.port()), idle(fixture.http.port());

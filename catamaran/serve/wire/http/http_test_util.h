@@ -48,6 +48,8 @@ class TestClient {
   void Send(std::string_view bytes);
   // The next answer; waits ten seconds.
   TestAnswer Receive(bool head_only = false);
+  // Up to the next line's end, which is taken too; empty also if the connection ends before.
+  std::string ReceiveLine();
   // Whether the server closes the connection within ten seconds.
   bool IsClosed();
   // Sends no more, and reads no more.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <memory>
@@ -280,9 +281,29 @@ void RestService::Learn(const Call& call) const {
       const uint64_t commit = ReadRollbackBody(body);
       return learning->Rollback(commit, reply());
     }
+    case HttpCall::kWatch:
+      return Watch(call);
     default:
       return call.end({}, WriteReply(learning->status(), learning->Commits()));
   }
+}
+
+void RestService::Watch(const Call& call) const {
+  constexpr int64_t kDefaultMs = 1000, kMinMs = 100, kMaxMs = 3'600'000;
+  const int64_t ms = QueryNumber(call.request.head.target, "interval_ms").value_or(kDefaultMs);
+  auto events = std::make_shared<HttpEvents>();
+  events->interval = std::chrono::milliseconds(std::clamp(ms, kMinMs, kMaxMs));
+  events->look = [this, model = call.route.model](std::string& data) {
+    std::shared_ptr<Learning> learning;
+    if (!FindLearning(gateway_.server(), model, learning).ok()) return false;
+    data = WriteReply(learning->status(), learning->Commits());
+    return true;
+  };
+  HttpResponse response;
+  response.content_type = "text/event-stream";
+  response.headers.emplace_back("Cache-Control", "no-store");
+  response.events = std::move(events);
+  call.end({}, std::move(response));
 }
 
 void RestService::LoadOrUnload(const Call& call) const {

@@ -44,6 +44,7 @@ class RestService {
   void Dispatch(const Call& call) const;
   void Infer(const Call& call) const;
   void Learn(const Call& call) const;
+  void Watch(const Call& call) const;
   void LoadOrUnload(const Call& call) const;
   std::string Index(const std::string& body) const;
 

@@ -289,6 +289,11 @@ TEST(Routes, NameModelsAndVersions) {
         "/v2/models/a%zz", "/v2/models/a/infer/b", "/v3", "/v2/health"}) {
     EXPECT_EQ(FindRoute(none).info, nullptr) << none;
   }
+  EXPECT_EQ(QueryNumber("/a?b=1&interval_ms=20", "interval_ms"), 20);
+  for (const char* none : {"/a", "/a?", "/a?interval_ms", "/a?interval_ms=", "/a?interval_ms=2x",
+                           "/a?xinterval_ms=2", "/a?&&"}) {
+    EXPECT_EQ(QueryNumber(none, "interval_ms"), std::nullopt) << none;
+  }
   for (size_t i = 0; i < HttpCalls().size(); ++i) {
     EXPECT_EQ(static_cast<size_t>(HttpCalls()[i].call), i);
   }

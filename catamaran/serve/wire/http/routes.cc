@@ -1,9 +1,9 @@
 #include "catamaran/serve/wire/http/routes.h"
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <optional>
-#include <vector>
+#include <utility>
 
 namespace catamaran {
 namespace {
@@ -25,6 +25,7 @@ constexpr HttpCallInfo kCalls[] = {
     {HttpCall::kResume, "Resume", true, Right::kAdmin},
     {HttpCall::kRollback, "Rollback", true, Right::kAdmin},
     {HttpCall::kLearningStatus, "Status", false, Right::kLearn},
+    {HttpCall::kWatch, "Watch", false, Right::kLearn},
     {HttpCall::kMetrics, "Metrics", false, Right::kAny},
 };
 
@@ -49,6 +50,7 @@ constexpr std::pair<std::string_view, HttpCall> kPaths[] = {
     {"v1/models/MODEL/resume", HttpCall::kResume},
     {"v1/models/MODEL/rollback", HttpCall::kRollback},
     {"v1/models/MODEL/learning", HttpCall::kLearningStatus},
+    {"v1/models/MODEL/learning/watch", HttpCall::kWatch},
     {"metrics", HttpCall::kMetrics},
 };
 
@@ -82,20 +84,26 @@ std::optional<std::string> Unescaped(std::string_view segment) {
   return out;
 }
 
-bool Matches(std::string_view pattern, std::string_view path, Route& route) {
-  route = {};
+// Whether each segment is as wanted; a name's may be any but an empty one.
+bool Matches(std::string_view pattern, std::string_view path) {
   while (!pattern.empty()) {
     if (path.empty()) return false;
     const std::string_view wanted = NextSegment(pattern), found = NextSegment(path);
-    if (wanted == "MODEL" || wanted == "VERSION") {
-      const std::optional<std::string> name = Unescaped(found);
-      if (!name || name->empty()) return false;
-      (wanted == "MODEL" ? route.model : route.version) = *name;
-    } else if (wanted != found) {
-      return false;
-    }
+    if (wanted == "MODEL" || wanted == "VERSION" ? found.empty() : wanted != found) return false;
   }
   return path.empty();
+}
+
+// False if a name is not written as it should be. REQUIRES: Matches(pattern, path).
+bool ReadNames(std::string_view pattern, std::string_view path, Route& route) {
+  while (!pattern.empty()) {
+    const std::string_view wanted = NextSegment(pattern), found = NextSegment(path);
+    if (wanted != "MODEL" && wanted != "VERSION") continue;
+    std::optional<std::string> name = Unescaped(found);
+    if (!name) return false;
+    (wanted == "MODEL" ? route.model : route.version) = std::move(*name);
+  }
+  return true;
 }
 
 }  // namespace
@@ -109,12 +117,26 @@ Route FindRoute(std::string_view target) {
   if (path.ends_with('/')) path.remove_suffix(1);
   Route route;
   for (const auto& [pattern, call] : kPaths) {
-    if (Matches(pattern, path, route)) {
-      route.info = &kCalls[static_cast<size_t>(call)];
-      return route;
-    }
+    if (!Matches(pattern, path)) continue;
+    if (ReadNames(pattern, path, route)) route.info = &kCalls[static_cast<size_t>(call)];
+    return route;
   }
   return {};
+}
+
+std::optional<int64_t> QueryNumber(std::string_view target, std::string_view name) {
+  std::string_view query = target.substr(std::min(target.find('?'), target.size()));
+  while (!query.empty()) {
+    query.remove_prefix(1);  // the '?' or '&'
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(pair.size());
+    if (pair.size() <= name.size() || !pair.starts_with(name) || pair[name.size()] != '=') continue;
+    const std::string_view text = pair.substr(name.size() + 1);
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return value;
+  }
+  return std::nullopt;
 }
 
 }  // namespace catamaran

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ enum class HttpCall : uint8_t {
   kResume,
   kRollback,
   kLearningStatus,
+  kWatch,
   kMetrics,
 };
 
@@ -50,5 +52,9 @@ struct Route {
 
 // `target` is a path with or without a query.
 Route FindRoute(std::string_view target);
+
+// The whole number that the query of `target` has by that name ("…?name=5"); nothing if there is
+// none.
+std::optional<int64_t> QueryNumber(std::string_view target, std::string_view name);
 
 }  // namespace catamaran
