@@ -67,8 +67,10 @@ class LogSyncer {
   struct Segment;
 
   void Run();
-  bool Due() const;      // somebody waits
-  bool DueSoon() const;  // the policy wants it within the interval
+  bool Due() const;                             // somebody waits
+  bool DueSoon() const;                         // the policy wants it within the interval
+  void Enqueue(LogOffset end, Log::Done done);  // with the lock
+  void Gather(std::unique_lock<std::mutex>& lock);
   // One sync of all that there is, without the lock.
   void SyncOnce(std::unique_lock<std::mutex>& lock);
   void CallWaiting(std::unique_lock<std::mutex>& lock);
@@ -80,12 +82,14 @@ class LogSyncer {
   const std::function<LogOffset()> end_;
 
   mutable std::mutex mutex_;
-  std::condition_variable wake_, synced_;
+  std::condition_variable wake_;
   std::vector<std::shared_ptr<Segment>> segments_;  // not wholly durable; the newest is the last
   bool names_changed_ = false;
   LogOffset durable_segment_ = 0;
   LogOffset wanted_ = 0;  // somebody waits until the log is durable up to here
   std::multimap<LogOffset, Log::Done> waiting_;
+  size_t last_served_ = 0;
+  int64_t last_sync_ns_ = 0;
   std::string failure_;
   bool stop_ = false;
   bool stopped_ = false;
