@@ -33,11 +33,9 @@ std::span<const std::byte> FrameReader::Bytes(const LogSegment& segment, LogOffs
   if (file_ != segment.file || at < begin_ || at + size > end_) {
     const size_t wanted =
         static_cast<size_t>(std::min<uint64_t>(std::max(size, kWindowBytes), segment.end - at));
-    // A large record's window goes when it is not needed any more.
-    if (window_.size() < wanted || window_.size() > 4 * std::max(wanted, kWindowBytes)) {
-      window_.resize(wanted);
-      window_.shrink_to_fit();
-    }
+    // A follower reads little at a time, into the same memory; that of a large record goes again.
+    const size_t room = std::max(wanted, kWindowBytes);
+    if (window_.size() < room || window_.size() > 4 * room) window_ = std::vector<std::byte>(room);
     begin_ = end_ = 0;
     file_ = segment.file;
     segment.Read(at, {window_.data(), wanted});
