@@ -154,6 +154,7 @@ class Session final : public Connection {
  private:
   static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
   static constexpr size_t kReadAhead = 64 << 10;
+  static constexpr std::chrono::seconds kSignOfLife{15};
   using Parser = http::request_parser<http::string_body>;
 
   std::shared_ptr<Session> Self() {
@@ -347,11 +348,17 @@ class Session final : public Connection {
     if (now >= next_event_ && data != last_event_) {
       last_event_ = std::move(data);
       next_event_ = now + response_.events->interval;
-      const std::string event = "data: " + last_event_ + "\n\n";
-      header_ = old_version_ ? event : fmt::format("{:x}\r\n{}\r\n", event.size(), event);
-      return Write(header_, [](Session& self) { self.WaitForEvent(); });
+      return SendEvent("data: " + last_event_ + "\n\n");
     }
+    // A client that has gone without a word is only noticed when something is sent: a comment.
+    if (now >= last_sent_ + kSignOfLife) return SendEvent(":\n\n");
     WaitForEvent();
+  }
+
+  void SendEvent(const std::string& event) {
+    last_sent_ = std::chrono::steady_clock::now();
+    header_ = old_version_ ? event : fmt::format("{:x}\r\n{}\r\n", event.size(), event);
+    Write(header_, [](Session& self) { self.WaitForEvent(); });
   }
 
   void WaitForEvent() {
@@ -410,7 +417,7 @@ class Session final : public Connection {
   BodyShare share_;
   asio::steady_timer tick_;
   std::string last_event_;
-  std::chrono::steady_clock::time_point next_event_;
+  std::chrono::steady_clock::time_point next_event_, last_sent_;
   bool watching_ = false;
   beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
