@@ -14,7 +14,7 @@
 namespace catamaran::cli {
 namespace {
 
-constexpr const char* kAbout = "Programs that learn: check, inspect, train and run .ctm files.\n";
+constexpr const char* kAbout = "Programs that learn: check, inspect, train, run and serve .ctm files.\n";
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -24,6 +24,7 @@ Examples:
   catamaran run examples/mlp.ctm train --feed x=x.npy --feed label=y.npy --state model
   catamaran profile examples/mlp.ctm train --dim B=32   where its time goes
   catamaran train examples/ctr.ctm --data train.rec --valid valid.rec --out runs/ctr
+  catamaran serve examples/ctr.ctm --state runs/ctr     answer requests
   catamaran table info model                       what lies in the tables of a saved state
   catamaran data convert clicks.csv clicks.rec     rows of any format to records
   catamaran ops matmul                             what an op does
@@ -104,6 +105,7 @@ int Main(int argc, char** argv) {
   AddPredict(app, session);
   AddFeatures(app, session);
   AddLog(app, session);
+  AddServe(app, session);
   if (const std::string problem = UnknownCommand(app, argc, argv); !problem.empty()) {
     return Report(session, kUsage, fmt::format("error: {}\nTry `catamaran --help`.", problem));
   }

@@ -104,5 +104,6 @@ void AddEval(CLI::App& app, Session& session);
 void AddPredict(CLI::App& app, Session& session);
 void AddFeatures(CLI::App& app, Session& session);  // cli/features/
 void AddLog(CLI::App& app, Session& session);       // cli/log/
+void AddServe(CLI::App& app, Session& session);     // cli/serve/
 
 }  // namespace catamaran::cli

@@ -58,6 +58,8 @@ class ModelServer final : public Server {
   std::shared_ptr<Learning> FindLearning(std::string_view model) const override;
   void Drain() override;
 
+  const std::shared_ptr<Metrics>& metrics() const { return options_.metrics; }
+
  private:
   // All versions of one model, the current one last.
   struct Model {

@@ -217,6 +217,7 @@ ModelStatus ServedModel::status() const {
   status.name = model_.name;
   status.version = model_.version;
   status.learns = learning_ != nullptr;
+  status.unbatched = model_.config.batch.enabled ? signature_->why_not() : "batching is off";
   status.step = CurrentState()->step();
   const auto number = [](const Counter& counter) { return static_cast<int64_t>(counter.value()); };
   status.requests = number(*metrics_.answered);

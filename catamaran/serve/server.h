@@ -40,7 +40,7 @@ struct ModelLimits {
   int64_t queue_rows = 16384;             // of all that wait
   int64_t queue_bytes = int64_t{256} << 20;
   int64_t queue_requests = 8192;
-  int64_t disk_bytes = 0;  // of log and commits together; 0: as much as there is
+  int64_t disk_bytes = 0;  // of its log; 0: as much as there is
 };
 
 struct ModelConfig {
@@ -57,6 +57,7 @@ struct ModelConfig {
   std::map<std::string, std::vector<std::string>> bind;
   std::vector<std::string> feature_libraries;
   bool allow_new = false, allow_missing = false;  // where program and saved state differ
+  std::map<std::string, std::string> renames;     // paths of saved states and what they are now
   uint64_t seed = 0;                              // of initial values
   bool warm_up = true;                            // runs each batch size once before it is ready
   BatchOptions batch;
@@ -100,6 +101,7 @@ struct ModelStatus {
   std::string reason;    // kUnavailable: why it could not be loaded
   bool current = false;  // answers requests that name no version
   bool learns = false;
+  std::string unbatched;  // why its requests are run one by one; empty: they are put together
   int64_t step = 0;
   int64_t requests = 0;  // answered
   int64_t refused = 0;   // for want of room

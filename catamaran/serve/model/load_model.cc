@@ -40,6 +40,7 @@ void LoadStateOf(HostedModel& model) {
   LoadOptions options;
   options.match.allow_new = model.config.allow_new;
   options.match.allow_missing = model.config.allow_missing;
+  options.match.renames.insert(model.config.renames.begin(), model.config.renames.end());
   if (!own.empty()) options.state.tables.scratch = ScratchOf(own);
   if (!own.empty() && HasState(fs, own)) {
     model.loaded = LoadState(fs, own, *model.flat, options);

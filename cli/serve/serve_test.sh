@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# cli/serve/serve_test.sh PROGRAM: starts real services and talks to them with curl.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../test_helpers.sh" "$1"
+
+cat >taste.ctm <<'EOF'
+program taste
+param @item : f32[10, 2] = normal(std=1.0)
+fn infer(user: f32[B, 2], item: i64[B]) -> (p: f32[B]) {
+  return sigmoid(sum(embedding(@item, item) * user, axes=[1]))
+}
+fn loss(user: f32[B, 2], item: i64[B], label: f32[B]) -> f32[] {
+  return mean(binary_cross_entropy(infer(user, item), label))
+}
+train = sgd(grad(loss), lr=1.0)
+EOF
+cat >meet.ctm <<'EOF'
+program meet
+fn infer(x: f32[B]) -> (y: f32[B]) { return x - mean(x) }
+EOF
+
+service= url=
+# start ARGUMENT...: a service on free ports; `url` is where it answers.
+start() {
+  "$catamaran" serve --http 0 --grpc 0 "$@" >serve.txt 2>serve_err.txt &
+  service=$!
+  trap 'kill -9 $service 2>/dev/null; rm -rf "$work"' EXIT
+  for _ in $(seq 600); do
+    grep -q '^ready' serve.txt && break
+    kill -0 "$service" 2>/dev/null || break
+    sleep 0.1
+  done
+  url=$(sed -n 's/^HTTP  //p' serve.txt)
+  [ -n "$url" ] || fail "the service did not start: $*" "$(cat serve.txt serve_err.txt)"
+}
+# stop SIGNAL CODE: ends it.
+stop() {
+  kill "-$1" "$service"
+  wait "$service" 2>/dev/null
+  is "exit code after $1" "$?" "$2"
+}
+get() { curl -sS -m 20 "$url$1"; }
+post() { curl -sS -m 20 "$url$1" -d "$2"; }
+code() { curl -sS -m 20 -o /dev/null -w '%{http_code}' "$@"; }
+
+request='{"inputs": [{"name": "user", "datatype": "FP32", "shape": [1, 2], "data": [0, 0]},
+  {"name": "item", "datatype": "INT64", "shape": [3], "data": [1, 2, 3]}]}'
+
+# --- Answers, of two models.
+start taste.ctm other=meet.ctm --data-dir data
+has "it names its models" "$(cat serve.txt)" "model taste, version 1, step 0"
+has "it says who runs alone" "$(cat serve.txt)" "its requests are run one by one: mean at line 2"
+is "live" "$(code "$url/v2/health/live")" 200
+is "ready" "$(code "$url/v2/health/ready")" 200
+has "metadata" "$(get /v2/models/taste)" '"name":"user"'
+answer=$(post /v2/models/taste/infer "$request")
+has "one user, three items" "$answer" '"shape":[3]'
+has "a user of zeros" "$answer" '0.5,0.5,0.5'
+has "rows" "$(post /v2/models/taste/infer '{"rows": [{"user": [0, 0], "item": 7}]}')" '0.5'
+has "the other model" "$(post /v2/models/other/infer \
+  '{"inputs": [{"name": "x", "datatype": "FP32", "shape": [2], "data": [1, 3]}]}')" '-1'
+has "an item that is not there" "$(post /v2/models/taste/infer '{"rows": [{"user": [0, 0], "item": 99}]}')" \
+  'taste.ctm:4'
+has "an unknown model" "$(post /v2/models/tast/infer "$request")" 'did you mean taste?'
+has "metrics" "$(get /metrics)" 'catamaran_model_requests_total{model="taste",version="1",result="answered"}'
+
+# --- One process a data directory.
+run 3 serve taste.ctm --http 0 --grpc 0 --data-dir data
+has "a directory in use" "$err" "data/lock"
+
+stop TERM 0
+has "it says how it ended" "$(cat serve.txt)" "ended after"
+
+# --- Learning: what was acknowledged survives, also a kill.
+start taste.ctm --data-dir data --learn
+has "it learns" "$(cat serve.txt)" "step 0, learning"
+before=$(post /v2/models/taste/infer '{"rows": [{"user": [1, 1], "item": 3}]}')
+trained=$(post /v1/models/taste/train '{"rows": [{"user": [1, 1], "item": 3, "label": 1}]}')
+has "an example is taken" "$trained" '"rows":1'
+post /v1/models/taste/commit '{}' >/dev/null
+after=$(post /v2/models/taste/infer '{"rows": [{"user": [1, 1], "item": 3}]}')
+data() { sed 's/.*"data":\[\([^]]*\)\].*/\1/' <<<"$1"; }
+checks=$((checks + 1))
+awk -v a="$(data "$before")" -v b="$(data "$after")" 'BEGIN { exit !(b > a) }' ||
+  fail "the probability rises" "$before" "$after"
+stop KILL 137
+start taste.ctm --data-dir data --learn
+has "the step is there after a kill" "$(cat serve.txt)" "step 1, learning"
+is "so is what it learned" \
+  "$(data "$(post /v2/models/taste/infer '{"rows": [{"user": [1, 1], "item": 3}]}')")" "$(data "$after")"
+stop INT 0
+
+# --- Mistakes.
+run 2 serve
+has "no model" "$err" "MODEL"
+run 2 serve taste.ctm --http nowhere
+has "an address" "$err" "--http nowhere: wanted HOST:PORT"
+run 2 serve taste.ctm taste.ctm
+has "two of one name" "$err" "two models are called taste"
+run 2 serve taste.ctm --state x=y
+has "an option for nobody" "$err" "there is no model x"
+run 2 serve taste.ctm --learn
+has "learning without a place" "$err" "--data-dir"
+run 3 serve nothing.ctm
+has "a missing file" "$err" "nothing.ctm"
+run 1 serve taste.ctm --http 0 --grpc 0 --infer-fn infr
+has "a missing function" "$err" "infr"
+run 1 serve meet.ctm --http 0 --grpc 0 --data-dir data2 --learn
+has "a program that cannot learn" "$err" "train"
+run 3 serve taste.ctm --http 0.0.0.0:0 --grpc 0
+has "open to others" "$err" "token"
+
+report serve
