@@ -109,6 +109,36 @@ TEST(ModelServer, OneUserBelongsToAllItems) {
   EXPECT_EQ(ranked["twice"].shape(), Shape({3, 2}));
 }
 
+TEST(ModelServer, UsersWithManyItemsAreComputedInTwoPartsAndGetTheSame) {
+  TasteServer host;
+  WriteFileAtomically(host.fs, "towers.ctm", R"(program towers
+tower = mlp([2, 8, 2])
+param @item : f32[10, 2] = normal(std=1.0)
+fn infer(user: f32[B, 2], item: i64[B]) -> (p: f32[B]) {
+  return sum(embedding(@item, item) * tower(user), axes=[1])
+}
+)");
+  host.config.program = "towers.ctm";
+  host.config.batch.max_batch = 40;
+  host.config.batch.max_delay_us = kLong;
+  host.Load();
+  TasteServer single;
+  WriteFileAtomically(single.fs, "towers.ctm", host.fs.ReadAll("towers.ctm"));
+  single.config.program = "towers.ctm";
+  single.config.batch.enabled = false;
+  single.Load();
+  std::vector<int64_t> items = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  Answer one, two, wanted_one, wanted_two;
+  host.Ask(TasteRequest({1, 2}, items), one);
+  host.Ask(TasteRequest({-3, 4}, items), two);
+  single.Ask(TasteRequest({1, 2}, items), wanted_one);
+  single.Ask(TasteRequest({-3, 4}, items), wanted_two);
+  EXPECT_TRUE(AllClose(one["p"], wanted_one["p"]));
+  EXPECT_TRUE(AllClose(two["p"], wanted_two["p"]));
+  EXPECT_FALSE(AllClose(one["p"], two["p"]));
+  EXPECT_EQ(host.status().batches, 1);
+}
+
 TEST(ModelServer, AMistakeIsToldToWhoMadeItAlone) {
   TasteServer host;
   host.config.batch.max_batch = 2;

@@ -39,6 +39,7 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
          model_.config.program, model_.entry.infer);
   }
   signature_ = std::make_unique<const Signature>(*infer_);
+  splits_ = std::make_unique<UserSplits>(*model_.flat, *infer_);
   try {
     const RowInputs rows(*model_.flat, *model_.flat->items.FindFunction(model_.entry.infer),
                          model_.features, model_.feed);
@@ -61,6 +62,7 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
       *signature_,
       *queue_,
       metrics_,
+      *splits_,
       [this] { return CurrentState(); },
       [this](PendingRequest& pending, Status status, InferResponse response) {
         Answer(pending, std::move(status), std::move(response));
@@ -107,6 +109,9 @@ HostedModel ServedModel::HandOver() {
   model.feed = model_.feed;
   model.state = std::move(model_.state);
   model.loaded = std::move(model_.loaded);
+  if (const int64_t bytes = model_.config.limits.disk_bytes; bytes > 0) {
+    model.config.learning.emplace("log_max_bytes", std::to_string(bytes));
+  }
   return model;
 }
 

@@ -22,6 +22,7 @@
 #include "catamaran/serve/hosted_model.h"
 #include "catamaran/serve/model/row_inputs.h"
 #include "catamaran/serve/model/signature.h"
+#include "catamaran/serve/model/user_split.h"
 #include "catamaran/serve/model_metrics.h"
 
 namespace catamaran {
@@ -61,6 +62,7 @@ class ServedModel {
   HostedModel model_;
   std::shared_ptr<const Executable> infer_;
   std::unique_ptr<const Signature> signature_;
+  std::unique_ptr<UserSplits> splits_;
   std::vector<std::string> row_columns_;
   std::string rows_problem_;  // why JSON rows are not understood; empty: they are
   std::shared_ptr<Learning> learning_;

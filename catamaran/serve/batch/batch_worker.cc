@@ -7,10 +7,12 @@
 #include <new>
 
 #include "catamaran/base/error.h"
-#include "catamaran/serve/batch/batch_sizes.h"
 
 namespace catamaran {
 namespace {
+
+// With fewer items than this for each user, a second run costs more than it saves.
+constexpr int64_t kLeastItems = 8;
 
 // What became of a run or a row that threw.
 Status StatusOfException() {
@@ -64,22 +66,65 @@ void BatchWorker::BindRows(PendingRequests& batch) {
 }
 
 RunResult BatchWorker::RunTogether(State& state, std::span<std::unique_ptr<PendingRequest>> batch) {
-  inputs_.clear();
   int64_t rows = 0;
-  for (const auto& pending : batch) {
-    inputs_.push_back(&pending->inputs);
-    rows += pending->inputs.rows;
-  }
-  const bool pads = pad_ && parts_.signature.batches();
-  const int64_t padded = pads ? PaddedRows(rows) : rows;
-  Assemble(parts_.signature, inputs_, padded, assembled_);
+  for (const auto& pending : batch) rows += pending->inputs.rows;
   const auto began = std::chrono::steady_clock::now();
-  RunResult result = parts_.infer.Run(state, assembled_.feeds);
+  std::optional<RunResult> result;
+  const uint64_t user = pad_ ? batch[0]->inputs.repeated : 0;
+  if (user != 0 && rows >= kLeastItems * static_cast<int64_t>(batch.size())) {
+    if (const UserSplit* split = parts_.splits.Find(user)) {
+      result = RunSplit(state, *split, batch, rows);
+    }
+  }
+  if (!result) result = RunWhole(state, batch, rows);
   ModelMetrics& metrics = parts_.metrics;
   metrics.run_seconds->Observe(SecondsSince(began));
   metrics.batch_rows->Observe(static_cast<double>(rows));
   metrics.rows->Add(static_cast<uint64_t>(rows));
-  metrics.padded_rows->Add(static_cast<uint64_t>(padded - rows));
+  if (parts_.signature.batches()) {
+    metrics.padded_rows->Add(static_cast<uint64_t>(Padded(rows) - rows));
+  }
+  return *std::move(result);
+}
+
+RunResult BatchWorker::RunWhole(State& state, std::span<std::unique_ptr<PendingRequest>> batch,
+                                int64_t rows) {
+  inputs_.clear();
+  for (const auto& pending : batch) inputs_.push_back(&pending->inputs);
+  Assemble(parts_.signature, inputs_, parts_.signature.batches() ? Padded(rows) : rows, assembled_);
+  return parts_.infer.Run(state, assembled_.feeds);
+}
+
+std::optional<RunResult> BatchWorker::RunSplit(State& state, const UserSplit& split,
+                                               std::span<std::unique_ptr<PendingRequest>> batch,
+                                               int64_t rows) {
+  std::vector<BoundInputs> bound(batch.size());
+  inputs_.clear();
+  for (size_t r = 0; r < batch.size(); ++r) {
+    for (const size_t i : split.user_arguments) {
+      bound[r].arguments.push_back(batch[r]->inputs.arguments[i]);
+      bound[r].arguments.back().repeat = false;
+    }
+    inputs_.push_back(&bound[r]);
+  }
+  Assemble(*split.user_signature, inputs_, Padded(static_cast<int64_t>(batch.size())), assembled_);
+  const RunResult user = split.user->Run(state, assembled_.feeds);
+
+  for (size_t r = 0; r < batch.size(); ++r) {
+    bound[r].rows = batch[r]->inputs.rows;
+    bound[r].arguments.clear();
+    for (const size_t i : split.item_arguments) {
+      bound[r].arguments.push_back(batch[r]->inputs.arguments[i]);
+    }
+    const auto row = static_cast<int64_t>(r);
+    for (const Tensor& output : user.outputs) {
+      bound[r].arguments.push_back({output.SliceLeading(row, row + 1), {}, true});
+    }
+  }
+  Assemble(*split.item_signature, inputs_, Padded(rows), assembled_);
+  RunResult result = split.item->Run(state, assembled_.feeds);
+  // An answer comes from one version of the state.
+  if (result.step != user.step) return std::nullopt;
   return result;
 }
 

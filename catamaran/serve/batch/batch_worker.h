@@ -10,10 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "catamaran/serve/batch/assemble.h"
+#include "catamaran/serve/batch/batch_sizes.h"
 #include "catamaran/serve/batch/request_queue.h"
 #include "catamaran/serve/model/row_inputs.h"
+#include "catamaran/serve/model/user_split.h"
 #include "catamaran/serve/model_metrics.h"
 
 namespace catamaran {
@@ -25,6 +28,7 @@ class BatchWorker {
     const Signature& signature;
     RequestQueue& queue;
     ModelMetrics& metrics;
+    UserSplits& splits;
     std::function<std::shared_ptr<State>()> state;
     std::function<void(PendingRequest&, Status, InferResponse)> answer;  // once for each request
   };
@@ -42,6 +46,11 @@ class BatchWorker {
   void BindRows(PendingRequests& batch);
   void RunBatch(std::span<std::unique_ptr<PendingRequest>> batch);
   RunResult RunTogether(State& state, std::span<std::unique_ptr<PendingRequest>> batch);
+  RunResult RunWhole(State& state, std::span<std::unique_ptr<PendingRequest>> batch, int64_t rows);
+  // The user's part once a request, then the rest. Nothing if the state changed in between.
+  std::optional<RunResult> RunSplit(State& state, const UserSplit& split,
+                                    std::span<std::unique_ptr<PendingRequest>> batch, int64_t rows);
+  int64_t Padded(int64_t rows) const { return pad_ ? PaddedRows(rows) : rows; }
 
   const Parts parts_;
   const std::unique_ptr<RowInputs> rows_;

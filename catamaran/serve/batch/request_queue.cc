@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kLookAhead = 256;
 
 bool FitTogether(const PendingRequest& a, const PendingRequest& b) {
-  return !a.alone && !b.alone && a.inputs.sizes == b.inputs.sizes;
+  return !a.alone && !b.alone && a.inputs.sizes == b.inputs.sizes &&
+         a.inputs.repeated == b.inputs.repeated;
 }
 
 bool IsLate(const PendingRequest& pending, std::chrono::steady_clock::time_point now) {

@@ -189,6 +189,7 @@ Status Signature::AgreeOnRows(BoundInputs& bound) const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const int64_t rows = rows_of(i);
     bound.arguments[i].repeat = rows == 1 && bound.rows != 1;
+    if (bound.arguments[i].repeat && i < 64) bound.repeated |= uint64_t{1} << i;
     if (rows != bound.rows && rows != 1) {
       return Wrong(inputs_[i], fmt::format("it has {} rows, and {} has {}", rows,
                                            inputs_[decides].name, bound.rows));

@@ -30,6 +30,7 @@ struct BoundInput {
 struct BoundInputs {
   std::vector<BoundInput> arguments;
   int64_t rows = 1;
+  uint64_t repeated = 0;  // bits of arguments that repeat their row, of the first 64
   // Sizes of dimensions that are not rows: requests with equal ones can be put together.
   std::vector<int64_t> sizes;
 };
