@@ -106,85 +106,61 @@ typedef float Lanes16 __attribute__((vector_size(64)));
 typedef float Lanes8 __attribute__((vector_size(32)));
 typedef float Lanes4 __attribute__((vector_size(16)));
 
+inline void LoadLanes(const float* from, Lanes16& lanes) {
+  std::memcpy(&lanes, from, sizeof(lanes));
+}
+
 inline float MeanSquare(const float* gradient, int64_t columns) {
-  Lanes16 squares = {};
-  for (int64_t i = 0; i < columns; i += 16) {
-    Lanes16 x;
-    std::memcpy(&x, gradient + i, sizeof(x));
+  Lanes16 x;
+  LoadLanes(gradient, x);
+  Lanes16 squares = x * x;
+  for (int64_t i = 16; i < columns; i += 16) {
+    LoadLanes(gradient + i, x);
     squares += x * x;
   }
   const Lanes8 eight = __builtin_shufflevector(squares, squares, 0, 1, 2, 3, 4, 5, 6, 7) +
                        __builtin_shufflevector(squares, squares, 8, 9, 10, 11, 12, 13, 14, 15);
   const Lanes4 four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
                       __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
-  const float sum = (four[0] + four[2]) + (four[1] + four[3]);
-  return sum / static_cast<float>(columns);
+  const Lanes4 two = four + __builtin_shufflevector(four, four, 2, 3, 0, 1);
+  return (two[0] + two[1]) / static_cast<float>(columns);
 }
 
-inline void Move(float* row, const float* gradient, float rate, int64_t columns) {
+inline void MoveRowwise(float rate, float epsilon, float* row, float* slot, const float* gradient,
+                        int64_t columns) {
+  const float total = *slot + MeanSquare(gradient, columns);
+  *slot = total;
+  rate /= std::sqrt(total) + epsilon;
   for (int64_t i = 0; i < columns; i += 16) {
     Lanes16 x, w;
-    std::memcpy(&x, gradient + i, sizeof(x));
-    std::memcpy(&w, row + i, sizeof(w));
+    LoadLanes(gradient + i, x);
+    LoadLanes(row + i, w);
     w -= rate * x;
     std::memcpy(row + i, &w, sizeof(w));
   }
 }
 
-inline bool IsPlainRowwise(const rules::Factors<float>& f, int64_t columns) {
-  return f.rule == rules::Rule::kRowwiseAdagrad && !f.penalty && columns % 16 == 0;
-}
-
 void Update(const rules::Factors<float>& factors, float* row, const float* gradient,
             float* const* slots, int64_t columns) {
-  if (!IsPlainRowwise(factors, columns)) {
-    rules::Apply(factors, row, gradient, slots, 1, columns);
-    return;
-  }
-  const float total = *slots[0] + MeanSquare(gradient, columns);
-  *slots[0] = total;
-  Move(row, gradient, factors.rate / (std::sqrt(total) + factors.epsilon), columns);
-}
-
-// Side by side. kColumns: how many, or 0 for `columns`.
-template <int64_t kColumns>
-inline void UpdateRowwise(const rules::Factors<float>& factors, float* const* rows,
-                          const float* const* gradients, int64_t slot, int64_t count,
-                          int64_t columns) {
-  if (kColumns > 0) columns = kColumns;
-  float totals[kMaxUpdatedRows] = {}, rates[kMaxUpdatedRows];
-  for (int64_t r = 0; r < count; ++r) {
-    totals[r] = rows[r][slot] + MeanSquare(gradients[r], columns);
-  }
-  // All of them, used or not: whole vectors.
-  for (int64_t r = 0; r < kMaxUpdatedRows; ++r) {
-    rates[r] = factors.rate / (std::sqrt(totals[r]) + factors.epsilon);
-  }
-  for (int64_t r = 0; r < count; ++r) {
-    rows[r][slot] = totals[r];
-    Move(rows[r], gradients[r], rates[r], columns);
-  }
-}
-
-void UpdateRows(const rules::Factors<float>& factors, float* const* rows,
-                const float* const* gradients, const int64_t* slots, int64_t count,
-                int64_t columns) {
-  if (!IsPlainRowwise(factors, columns)) {
-    for (int64_t r = 0; r < count; ++r) {
-      float* at[3] = {rows[r] + slots[0], rows[r] + slots[1], rows[r] + slots[2]};
-      rules::Apply(factors, rows[r], gradients[r], at, 1, columns);
-    }
-  } else if (columns == kCommonColumns) {
-    UpdateRowwise<kCommonColumns>(factors, rows, gradients, slots[0], count, columns);
+  if (IsPlainRowwise(factors, columns)) {
+    MoveRowwise(factors.rate, factors.epsilon, row, slots[0], gradient, columns);
   } else {
-    UpdateRowwise<0>(factors, rows, gradients, slots[0], count, columns);
+    rules::Apply(factors, row, gradient, slots, 1, columns);
+  }
+}
+
+void UpdateRowwise(const RowwiseStep& step, float* row, const float* gradient) {
+  if (step.columns == kCommonColumns) {
+    MoveRowwise(step.rate, step.epsilon, row, row + kCommonColumns, gradient, kCommonColumns);
+  } else {
+    MoveRowwise(step.rate, step.epsilon, row, row + step.columns, gradient, step.columns);
   }
 }
 
 }  // namespace
 
 RowKernels GetRowKernels() {
-  return {DecodeBf16, DecodeInt8, EncodeBf16, EncodeInt8, Assign, Add, Update, UpdateRows};
+  return {DecodeBf16, DecodeInt8, EncodeBf16, EncodeInt8, Assign, Add, Update, UpdateRowwise};
 }
 
 }  // namespace catamaran::CATAMARAN_ISA

@@ -11,6 +11,17 @@
 
 namespace catamaran {
 
+// A step of row-wise adagrad without penalties on rows of whole vectors; what a row needs of it.
+struct RowwiseStep {
+  float rate = 0;
+  float epsilon = 0;
+  int64_t columns = 0;
+};
+// Whether that is what a rule does.
+static inline bool IsPlainRowwise(const rules::Factors<float>& factors, int64_t columns) {
+  return factors.rule == rules::Rule::kRowwiseAdagrad && !factors.penalty && columns % 16 == 0;
+}
+
 struct RowKernels {
   // The numbers of an embedding in bf16, two a word, or int8 behind their scale, four a word.
   void (*decode_bf16)(const uint32_t* words, int64_t columns, float* out);
@@ -27,13 +38,9 @@ struct RowKernels {
   // One step of an optimizer on one row.
   void (*update)(const rules::Factors<float>& factors, float* row, const float* gradient,
                  float* const* slots, int64_t columns);
-  // The same on up to kMaxUpdatedRows rows, side by side, so that none waits for the roots and
-  // quotients of another; slot k of a row lies slots[k] numbers after its first.
-  void (*update_rows)(const rules::Factors<float>& factors, float* const* rows,
-                      const float* const* gradients, const int64_t* slots, int64_t count,
-                      int64_t columns);
+  // The same, where IsPlainRowwise, on a row whose slot lies right behind it.
+  void (*update_rowwise)(const RowwiseStep& step, float* row, const float* gradient);
 };
-inline constexpr int64_t kMaxUpdatedRows = 16;
 
 namespace plain {
 RowKernels GetRowKernels();

@@ -146,20 +146,6 @@ void RowRules::Update(const StepRule& rule, RowClass c, const float* gradient,
   codec_.Encode(values, row.columns, RecordKey(record), rule.step, record + row.embedding);
 }
 
-void RowRules::UpdateMany(const StepRule& rule, uint32_t* const* records,
-                          const float* const* gradients, int64_t count) const {
-  const RowLayout::Class& row = layout_.of(RowClass::kFull);
-  float* rows[kMaxUpdatedRows];
-  for (int64_t i = 0; i < count; ++i) {
-    rows[i] = reinterpret_cast<float*>(records[i] + row.embedding);
-  }
-  int64_t slots[kMaxSlots] = {};
-  for (size_t k = 0; k < static_cast<size_t>(row.num_slots); ++k) {
-    slots[k] = row.slot[k] - row.embedding;
-  }
-  codec_.kernels().update_rows(rule.factors, rows, gradients, slots, count, row.columns);
-}
-
 void RowRules::ReadInitial(uint64_t key, float* out) const {
   const int columns = layout_.of(first_class()).columns;
   if (codec_.store() == RowStore::kF32) {

@@ -94,6 +94,8 @@ class RowRules {
     SetRecordFloat(record, row_words::kShow, RecordFloat(record, row_words::kShow) * factor);
     SetRecordFloat(record, row_words::kClick, RecordFloat(record, row_words::kClick) * factor);
   }
+  // Whether there is more to that than the time.
+  bool fades() const { return half_lives_per_second_ != 0; }
   // One occurrence.
   static void See(float show, float click, uint32_t* record) {
     SetRecordFloat(record, row_words::kShow, RecordFloat(record, row_words::kShow) + show);
@@ -141,13 +143,12 @@ class RowRules {
   // has width() numbers; those of columns that the row lacks are not read.
   void Update(const StepRule& rule, RowClass c, const float* gradient, uint32_t* record) const;
 
-  // The same on some rows of the full width at once, at most kMaxUpdatedRows.
-  // REQUIRES: can_update_many(); the rows are different ones.
-  bool can_update_many() const {
-    return codec_.store() == RowStore::kF32 && !layout_.counts_updates;
+  // What codec().kernels().update_rowwise has to know to do the same to rows of the full width,
+  // whose embedding it is given; 0 columns if it cannot.
+  RowwiseStep RowwiseOf(const StepRule& rule) const {
+    if (codec_.store() != RowStore::kF32 || !IsPlainRowwise(rule.factors, config_.width)) return {};
+    return {rule.factors.rate, rule.factors.epsilon, config_.width};
   }
-  void UpdateMany(const StepRule& rule, uint32_t* const* records, const float* const* gradients,
-                  int64_t count) const;
 
   // --- Reading.
 

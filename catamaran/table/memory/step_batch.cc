@@ -36,10 +36,12 @@ void StepPart::Begin(const StepSources& sources, const RowRules& rules, int64_t 
   rules_ = &rules;
   width_ = rules.config().width;
   keep_order_ = keep_order;
-  size_t slots = 64;
-  while (static_cast<int64_t>(slots) < 2 * max_occurrences) slots *= 2;
+  // Few keys fall on a slot that is taken, so the processor rarely guesses wrong that one is free.
+  int bits = 8;
+  while (bits < 32 && (int64_t{1} << bits) < 4 * max_occurrences) ++bits;
+  const size_t slots = size_t{1} << bits;
   if (slots_.size() < slots) slots_.resize(slots);
-  mask_ = slots - 1;
+  place_mask_ = static_cast<uint32_t>(slots - 1);
   std::fill_n(slots_.data(), slots, 0);
   if (keys_.size() < static_cast<size_t>(max_occurrences)) {
     keys_.resize(static_cast<size_t>(max_occurrences));
@@ -56,44 +58,52 @@ void StepPart::Add(Run run) {
   const uint64_t seed = Mix64(rules_->config().seed);
   const auto add = rules_->codec().kernels().add;
   const int64_t width = width_;
+  const uint32_t place_mask = place_mask_, tag_mask = ~place_mask;
+  const bool keep_order = keep_order_;
+  uint32_t* const slots = slots_.data();
+  StepKey* const all = keys_.data();
+  size_t num_keys = num_keys_;
   uint64_t keys[kBlock], hashes[kBlock];
   for (int64_t first = 0; first < run.size(); first += kBlock) {
     const int64_t n = std::min(kBlock, run.size() - first);
     for (int64_t i = 0; i < n; ++i) {
       keys[i] = run.Key(first + i);
       hashes[i] = Mix64(keys[i] ^ seed);
-      __builtin_prefetch(&slots_[hashes[i] & mask_], 1);
+      __builtin_prefetch(&slots[hashes[i] & place_mask], 1);
     }
     for (int64_t i = 0; i < n; ++i) {
       const StepOccurrence occurrence = run.Next(keys[i]);
       const bool pushed = occurrence.gradient != nullptr;
-      const uint64_t hash = hashes[i], upper = hash & ~uint64_t{UINT32_MAX};
+      const uint64_t hash = hashes[i];
+      const uint32_t tag = static_cast<uint32_t>(hash >> 32) & tag_mask;
       size_t place = 0;
-      for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
-        const uint64_t slot = slots_[at];
+      for (uint64_t at = hash & place_mask;; at = (at + 1) & place_mask) {
+        const uint32_t slot = slots[at];
         if (slot == 0) {
-          place = num_keys_++;
-          slots_[at] = upper | num_keys_;
-          keys_[place] = {.key = keys[i],
-                          .hash = hash,
-                          .gradient = occurrence.gradient,
-                          .factor = occurrence.factor,
-                          .pushes = pushed ? 1u : 0u,
-                          .last_source = pushed ? occurrence.source : StepKey::kNone,
-                          .feature = static_cast<uint8_t>(run.feature_of(occurrence)),
-                          .has_row = true};
-          if (!pushed) AddSeen(keys_[place], occurrence.show, occurrence.click);
+          place = num_keys++;
+          slots[at] = tag | static_cast<uint32_t>(num_keys);
+          all[place] = {.key = keys[i],
+                        .hash = hash,
+                        .gradient = occurrence.gradient,
+                        .factor = occurrence.factor,
+                        .scale = occurrence.scale,
+                        .pushes = pushed ? 1u : 0u,
+                        .last_source = pushed ? occurrence.source : StepKey::kNone,
+                        .feature = static_cast<uint8_t>(run.feature_of(occurrence)),
+                        .has_row = true};
+          if (!pushed) AddSeen(all[place], occurrence.show, occurrence.click);
           break;
         }
-        if ((slot ^ upper) > UINT32_MAX) continue;
-        place = (slot & UINT32_MAX) - 1;
-        StepKey& key = keys_[place];
+        if (((slot ^ tag) & tag_mask) != 0) continue;
+        place = (slot & place_mask) - 1;
+        StepKey& key = all[place];
         if (key.hash != hash) continue;
         if (!pushed) {
           AddSeen(key, occurrence.show, occurrence.click);
         } else if (++key.pushes == 1) {
           key.gradient = occurrence.gradient;
           key.factor = occurrence.factor;
+          key.scale = occurrence.scale;
           key.last_source = occurrence.source;
         } else {
           if (key.pushes == 2) BeginSum(key);
@@ -104,9 +114,10 @@ void StepPart::Add(Run run) {
         }
         break;
       }
-      if (keep_order_ && pushed) pushed_order_.push_back(static_cast<uint32_t>(place));
+      if (keep_order && pushed) pushed_order_.push_back(static_cast<uint32_t>(place));
     }
   }
+  num_keys_ = num_keys;
 }
 
 void StepPart::AddSeen(StepKey& key, float show, float click) {
@@ -123,10 +134,9 @@ void StepPart::BeginSum(StepKey& key) {
         std::make_unique_for_overwrite<float[]>(static_cast<size_t>(sums_per_chunk_ * width_)));
   }
   float* sum = chunks_[chunk].get() + (num_sums_++ % sums_per_chunk_) * width_;
-  const auto scale = static_cast<float>(sources_->push(key.last_source).scale);
-  rules_->AssignGradient(key.gradient, key.factor, scale, sum);
+  rules_->AssignGradient(key.gradient, key.factor, key.scale, sum);
   key.gradient = sum;
-  key.factor = 1;
+  key.factor = key.scale = 1;
 }
 
 StepBatch::StepBatch(const RowRules& rules, int part_bits)

@@ -28,10 +28,11 @@ struct StepKey {
 
   uint64_t key = 0;
   uint64_t hash = 0;
-  // The gradient of the key is gradient[0 … width) times factor times the scale of its push; if
-  // there were several, they are summed, with factors and scales, and nothing is left to multiply.
+  // The gradient of the key is gradient[0 … width) times factor times scale. If there were several,
+  // they are summed, with factors and scales, and these are 1.
   const float* gradient = nullptr;
   float factor = 1;
+  float scale = 1;
   uint32_t pushes = 0;           // occurrences in pushes
   uint32_t last_seen = kNone;    // its last observation; see StepPart::Seen
   uint32_t last_source = kNone;  // of its last push
@@ -85,9 +86,10 @@ class StepPart {
   const RowRules* rules_ = nullptr;
   int64_t width_ = 0;
   bool keep_order_ = false;
-  // Open addressing: upper half of the hash in the upper half, place among the keys + 1 below.
-  std::vector<uint64_t> slots_;
-  uint64_t mask_ = 0;
+  // Open addressing; 0: free. The low bits, as many as there are bits in the number of a slot, are
+  // the place among the keys + 1, the others bits of the hash.
+  std::vector<uint32_t> slots_;
+  uint32_t place_mask_ = 0;
   std::vector<StepKey> keys_;  // the first num_keys_ of them
   size_t num_keys_ = 0;
   std::vector<Seen> seen_;

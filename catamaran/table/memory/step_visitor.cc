@@ -15,12 +15,23 @@ constexpr size_t kFlights = 128;                   // a power of two, at least t
 alignas(64) constexpr uint32_t kNothing[16] = {};  // for RowFinder: keys are all that is read
 constexpr int kPrefetchedWords = 128;  // of a row; then the processor sees the pattern itself
 
-// All of a row. How many requests that makes does not depend on where in a line the row begins, so
-// the processor never guesses it wrong; a line that is asked for twice costs nothing.
-inline void AskForRow(const uint32_t* row, int words) {
-  for (int w = 0; w < std::min(words, kPrefetchedWords); w += 16) PrefetchLineOf(row + w);
-  PrefetchLineOf(row + words - 1);
-}
+// Asks for all of a row. How many requests that makes does not depend on where in a line the row
+// begins, so the processor never guesses it wrong; a line that is asked for twice costs nothing.
+class RowRequest {
+ public:
+  explicit RowRequest(int words) : middle_(std::min(16, words - 1)), last_(words - 1) {}
+  void operator()(const uint32_t* row) const {
+    PrefetchLineOf(row);
+    PrefetchLineOf(row + middle_);
+    PrefetchLineOf(row + last_);
+    for (ptrdiff_t w = 32; w < std::min<ptrdiff_t>(last_, kPrefetchedWords); w += 16) {
+      PrefetchLineOf(row + w);
+    }
+  }
+
+ private:
+  ptrdiff_t middle_, last_;
+};
 
 }  // namespace
 
@@ -34,7 +45,6 @@ StepVisitor::StepVisitor(MemoryStore& store, const RowRules& rules, TableSketch*
   }
   for (auto* record : {&waiting_, &record_, &grown_}) record->resize(words);
   gradient_.resize(static_cast<size_t>(rules.config().width));
-  scaled_gradients_.resize(gradient_.size() * kMaxUpdatedRows);
 }
 
 void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
@@ -47,15 +57,32 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
   now_ = LastSeenSeconds(step.event_time);
   left_gradients_ = false;
   std::fill(rows_made_.begin(), rows_made_.end(), 0);
-  scaled_ = std::any_of(step.pushes.begin(), step.pushes.end(),
-                        [](const TablePush& push) { return push.scale != 1; });
   following_ = changes_.front()->following();
 
   const std::span<StepKey> keys = part.keys();
   if (late_.size() < keys.size()) late_.resize(keys.size());
-  if (sketch_ == nullptr) {
-    VisitRows(keys);
-    VisitRowsAgain(keys);
+  const RowwiseStep rowwise =
+      !observed_ && push_rules.size() == 1 ? rules_.RowwiseOf(push_rules.front()) : RowwiseStep();
+  if (sketch_ == nullptr && rowwise.columns > 0 && !rules_.fades() &&
+      !CATAMARAN_ROW_WORDS_ARE_ATOMICS) {
+    // The most common step, in few instructions: the more of them there are between the requests
+    // of one key and those of the next, the fewer the processor has under way at once.
+    const auto update = rules_.codec().kernels().update_rowwise;
+    const int embedding = rules_.layout().of(RowClass::kFull).embedding;
+    VisitFound(keys, [this, rowwise, update, embedding, now = now_, following = following_](
+                         const StepKey& key, uint32_t* row, RowHandle handle) {
+      if (following) ChangesFor(key.hash).BeforeSlotChange(handle);
+      const float* const gradient =
+          key.factor == 1 && key.scale == 1 ? key.gradient : GradientOf(key);
+      const uint32_t tag = BeginRowWrite(row);
+      if (row[row_words::kLastSeen] < now) row[row_words::kLastSeen] = now;
+      update(rowwise, reinterpret_cast<float*>(row + embedding), gradient);
+      EndRowWrite(row, tag);
+    });
+  } else if (sketch_ == nullptr) {
+    VisitFound(keys, [this](const StepKey& key, uint32_t* row, RowHandle handle) {
+      WriteRow(key, row, handle);
+    });
   } else {
     // What a sketch admits depends on the order of the keys.
     num_late_ = keys.size();
@@ -64,19 +91,37 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
   VisitLate(keys);
 }
 
-void StepVisitor::VisitRows(std::span<const StepKey> keys) {
+void StepVisitor::WriteRow(const StepKey& key, uint32_t* row, RowHandle handle) {
+  // Under the thread sanitizer words are atomics, which vectors cannot write.
+  if constexpr (CATAMARAN_ROW_WORDS_ARE_ATOMICS) {
+    Write(key, store_.shard_for(key.hash), handle);
+    return;
+  }
+  if (following_) ChangesFor(key.hash).BeforeSlotChange(handle);
+  const uint32_t tag = BeginRowWrite(row);
+  if (Counts(key)) {
+    rules_.Fade(now_, row);
+    SeeAll(key, row);
+  }
+  if (const float* gradient = GradientOf(key)) Update(key, RowClass::kFull, gradient, row);
+  EndRowWrite(row, tag);
+}
+
+template <class Writer>
+void StepVisitor::VisitRows(std::span<const StepKey> all, Writer write) {
   struct Flight {
     const ShardDoor* door;
     const IndexLine* line;
-    RowFinder::Sight sight;
+    uint32_t* row;
+    RowHandle handle;
   };
   std::array<Flight, kFlights> flights;
-  FoundRows found;
-  size_t num_late = 0;
   const RowFinder finder = store_.Finder(kNothing);
-  const int words = rules_.layout().of(RowClass::kFull).words;
+  const RowRequest ask_for_row(rules_.layout().of(RowClass::kFull).words);
   const bool following = following_;
-  const size_t n = keys.size();
+  const StepKey* const keys = all.data();
+  const size_t n = all.size();
+  uint32_t* late = late_.data();
   for (size_t i = 0; i < n + 2 * kAhead; ++i) {
     if (i < n) {
       Flight& flight = flights[i % kFlights];
@@ -87,24 +132,29 @@ void StepVisitor::VisitRows(std::span<const StepKey> keys) {
     }
     if (const size_t j = i - kAhead; j < n) {
       Flight& flight = flights[j % kFlights];
-      flight.sight = finder.FirstSight(flight.door, flight.line, keys[j].hash);
-      PrefetchLineOf(keys[j].gradient);
-      AskForRow(flight.sight.row, words);
-      if (following) ChangesFor(keys[j].hash).PrefetchSlot(flight.sight.handle);
+      const auto [row, handle] = finder.FirstSight(flight.door, flight.line, keys[j].hash);
+      ask_for_row(row);
+      flight.row = row;
+      flight.handle = handle;
+      if (following) ChangesFor(keys[j].hash).PrefetchSlot(handle);
     }
     if (const size_t k = i - 2 * kAhead; k < n) {
-      Decide(keys[k], static_cast<uint32_t>(k), flights[k % kFlights].sight, found, num_late);
+      const Flight& flight = flights[k % kFlights];
+      if (RecordKey(flight.row) == keys[k].key && flight.row != kNothing) [[likely]] {
+        write(keys[k], flight.row, flight.handle);
+      } else {
+        *late++ = static_cast<uint32_t>(k);
+      }
     }
   }
-  WriteRows(found);
-  num_late_ = num_late;
+  num_late_ = static_cast<size_t>(late - late_.data());
 }
 
-void StepVisitor::VisitRowsAgain(std::span<const StepKey> keys) {
+template <class Writer>
+void StepVisitor::VisitRowsAgain(std::span<const StepKey> keys, Writer write) {
   std::array<RowFinder::Sight, kFlights> sights;
-  FoundRows found;
   const RowFinder finder = store_.Finder(kNothing);
-  const int words = rules_.layout().of(RowClass::kFull).words;
+  const RowRequest ask_for_row(rules_.layout().of(RowClass::kFull).words);
   const size_t n = num_late_;
   size_t num_late = 0;
   for (size_t i = 0; i < n + 2 * kAhead; ++i) {
@@ -112,72 +162,20 @@ void StepVisitor::VisitRowsAgain(std::span<const StepKey> keys) {
     if (const size_t j = i - kAhead; j < n) {
       const uint64_t hash = keys[late_[j]].hash;
       sights[j % kFlights] = finder.SecondSight(hash);
-      AskForRow(sights[j % kFlights].row, words);
+      ask_for_row(sights[j % kFlights].row);
       if (following_) ChangesFor(hash).PrefetchSlot(sights[j % kFlights].handle);
     }
     if (const size_t k = i - 2 * kAhead; k < n) {
       const uint32_t place = late_[k];
-      Decide(keys[place], place, sights[k % kFlights], found, num_late);
+      const auto [row, handle] = sights[k % kFlights];
+      if (RecordKey(row) == keys[place].key && row != kNothing) {
+        write(keys[place], row, handle);
+      } else {
+        late_[num_late++] = place;
+      }
     }
   }
-  WriteRows(found);
   num_late_ = num_late;
-}
-
-inline void StepVisitor::Decide(const StepKey& key, uint32_t place, RowFinder::Sight sight,
-                                FoundRows& found, size_t& num_late) {
-  const bool has_row = (sight.row != kNothing) & (RecordKey(sight.row) == key.key);
-  if (!has_row) [[unlikely]] {
-    late_[num_late++] = place;
-    return;
-  }
-  found.rows[found.count++] = {&key, sight.row, sight.handle};
-  if (found.count == found.rows.size()) WriteRows(found);
-}
-
-void StepVisitor::WriteRows(FoundRows& all) {
-  const std::span<const Found> found(all.rows.data(), std::exchange(all.count, 0));
-  // Under the thread sanitizer words are atomics, which vectors cannot write.
-  if (CATAMARAN_ROW_WORDS_ARE_ATOMICS || !rules_.can_update_many()) {
-    for (const Found& f : found) Write(*f.key, store_.shard_for(f.key->hash), f.handle);
-    return;
-  }
-  if (following_) {
-    for (const Found& f : found) ChangesFor(f.key->hash).BeforeSlotChange(f.handle);
-  }
-  std::array<uint32_t, kMaxUpdatedRows> tags;
-  std::array<uint32_t*, kMaxUpdatedRows> rows;
-  std::array<const float*, kMaxUpdatedRows> gradients;
-  const StepRule* rule = push_rules_.data();  // of those
-  size_t count = 0;
-  const auto update = [&] {
-    if (count == 0) return;
-    rules_.UpdateMany(*rule, rows.data(), gradients.data(), static_cast<int64_t>(count));
-    count = 0;
-  };
-  const bool observed = observed_, several_rules = push_rules_.size() > 1;
-  const uint32_t now = now_;
-  for (size_t i = 0; i < found.size(); ++i) {
-    const StepKey& key = *found[i].key;
-    uint32_t* const row = found[i].row;
-    tags[i] = BeginRowWrite(row);
-    if (!observed) {
-      rules_.Fade(now, row);
-    } else if (key.last_seen != StepKey::kNone) {
-      rules_.Fade(now, row);
-      SeeAll(key, row);
-    }
-    if (key.gradient == nullptr) continue;
-    if (several_rules && &RuleOf(key) != rule) {
-      update();
-      rule = &RuleOf(key);
-    }
-    rows[count] = row;
-    gradients[count] = GradientOf(key, scaled_gradients_.data() + count * gradient_.size());
-    ++count;
-  }
-  update();
-  for (size_t i = 0; i < found.size(); ++i) EndRowWrite(found[i].row, tags[i]);
 }
 
 void StepVisitor::VisitLate(std::span<StepKey> keys) {

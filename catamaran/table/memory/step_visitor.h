@@ -38,28 +38,20 @@ class StepVisitor {
   bool left_gradients() const { return left_gradients_; }
 
  private:
-  // A key whose row has been found.
-  struct Found {
-    const StepKey* key;
-    uint32_t* row;
-    RowHandle handle;
-  };
-  // Some of them, to be written together.
-  struct FoundRows {
-    std::array<Found, kMaxUpdatedRows> rows;
-    size_t count = 0;
-  };
-
   // Writes the rows of the full width that are found at first sight (row_finder.h), and leaves the
   // other keys in late_. The same for those, at second sight. Both add and move nothing.
-  void VisitRows(std::span<const StepKey> keys);
-  void VisitRowsAgain(std::span<const StepKey> keys);
-  // Looks whether a key has been found: puts it to one or the other, and writes where enough are
-  // found.
-  void Decide(const StepKey& key, uint32_t place, RowFinder::Sight sight, FoundRows& found,
-              size_t& num_late);
-  // Writes them, different rows of the full width.
-  void WriteRows(FoundRows& found);
+  // `write(key, row, handle)` does to a row what the step says; see WriteRow.
+  template <class Writer>
+  void VisitRows(std::span<const StepKey> keys, Writer write);
+  template <class Writer>
+  void VisitRowsAgain(std::span<const StepKey> keys, Writer write);
+  template <class Writer>
+  void VisitFound(std::span<const StepKey> keys, Writer write) {
+    VisitRows(keys, write);
+    VisitRowsAgain(keys, write);
+  }
+  // A row of the full width, for any step.
+  void WriteRow(const StepKey& key, uint32_t* row, RowHandle handle);
   // All that can happen to the keys of late_, in their order.
   void VisitLate(std::span<StepKey> keys);
   // Asks for the memory of the row that a hash probably has.
@@ -80,16 +72,12 @@ class StepVisitor {
   void SeeAll(const StepKey& key, uint32_t* record) const {
     part_->ForEachSeen(key, [&](float show, float click) { RowRules::See(show, click, record); });
   }
-  // Null if the key has none. `scaled` has room for one.
-  const float* GradientOf(const StepKey& key, float* scaled) const {
-    if (key.gradient == nullptr || key.summed() || (!scaled_ && key.factor == 1)) {
-      return key.gradient;
-    }
-    const auto scale = static_cast<float>(sources_->push(key.last_source).scale);
-    rules_.AssignGradient(key.gradient, key.factor, scale, scaled);
-    return scaled;
+  // Null if the key has none.
+  const float* GradientOf(const StepKey& key) {
+    if (key.gradient == nullptr || (key.factor == 1 && key.scale == 1)) return key.gradient;
+    rules_.AssignGradient(key.gradient, key.factor, key.scale, gradient_.data());
+    return gradient_.data();
   }
-  const float* GradientOf(const StepKey& key) { return GradientOf(key, gradient_.data()); }
   const StepRule& RuleOf(const StepKey& key) const {
     if (push_rules_.size() == 1) return push_rules_.front();
     return push_rules_[static_cast<size_t>(&sources_->push(key.last_source) -
@@ -111,7 +99,6 @@ class StepVisitor {
   const StepPart* part_ = nullptr;
   std::span<const StepRule> push_rules_;
   bool observed_ = false;
-  bool scaled_ = false;     // some push has a scale
   bool following_ = false;  // changes of rows are followed
   uint32_t now_ = 0;
   bool left_gradients_ = false;
@@ -121,7 +108,6 @@ class StepVisitor {
   size_t num_late_ = 0;
   std::vector<uint32_t> waiting_, record_, grown_;  // records in the making
   std::vector<float> gradient_;
-  std::vector<float> scaled_gradients_;  // of WriteRows
 };
 
 }  // namespace catamaran
