@@ -30,6 +30,7 @@ class Impressions final : public Learning {
   uint64_t Watch(std::function<bool(const LearningStatus&)>) override { return 0; }
   void Unwatch(uint64_t) override {}
   Status LogImpression(const InferRequest& request, const InferResponse& response) override {
+    if (disk_broken) Fail("the disk is broken");
     if (disk_full) return {StatusCode::kResourceExhausted, "the disk is full"};
     ids.push_back(request.id);
     EXPECT_EQ(response.id, request.id);
@@ -45,6 +46,7 @@ class Impressions final : public Learning {
   std::vector<std::string> ids;
   std::vector<int64_t> rows;
   bool disk_full = false;
+  bool disk_broken = false;
   bool stopped = false;
 };
 
@@ -116,6 +118,11 @@ TEST_F(HostedLearningTest, AFullDiskCostsTheImpressionNotTheAnswer) {
   host_.Ask(TasteRequest({1, 2}, {1}), answer);
   EXPECT_TRUE(answer.status().ok());
   EXPECT_EQ(host_.status().lost_impressions, 1);
+  learning_->disk_broken = true;
+  Answer again;
+  host_.Ask(TasteRequest({1, 2}, {1}), again);
+  EXPECT_TRUE(again.status().ok());
+  EXPECT_EQ(host_.status().lost_impressions, 2);
 }
 
 TEST_F(HostedLearningTest, TheStateThatLearningNamesAnswers) {

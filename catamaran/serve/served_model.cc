@@ -191,8 +191,7 @@ void ServedModel::Answer(PendingRequest& pending, Status status, InferResponse r
     response.id = pending.request.id;
     if (learning_ && pending.request.log) {
       // The answer leaves all the same: inference does not wait for a disk that is full.
-      if (!learning_->LogImpression(pending.request, response).ok())
-        metrics_.lost_impressions->Add();
+      if (!Log(pending.request, response)) metrics_.lost_impressions->Add();
     }
   } else {
     (status.code == StatusCode::kResourceExhausted ? metrics_.refused : metrics_.failed)->Add();
@@ -200,6 +199,14 @@ void ServedModel::Answer(PendingRequest& pending, Status status, InferResponse r
     status.message = fmt::format("model {}: {}", model_.name, status.message);
   }
   pending.done(std::move(status), std::move(response));
+}
+
+bool ServedModel::Log(const InferRequest& request, const InferResponse& response) {
+  try {
+    return learning_->LogImpression(request, response).ok();
+  } catch (const std::exception&) {
+    return false;  // this thread has others to answer
+  }
 }
 
 void ServedModel::Close() {

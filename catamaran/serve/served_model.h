@@ -58,6 +58,7 @@ class ServedModel {
   Status Check(const InferRequest& request, PendingRequest& pending) const;
   void WarmUp();
   void Answer(PendingRequest& pending, Status status, InferResponse response);
+  bool Log(const InferRequest& request, const InferResponse& response);
 
   HostedModel model_;
   std::shared_ptr<const Executable> infer_;

@@ -85,7 +85,7 @@ void AddServeOptions(CLI::App& command, ServeOptions& o) {
                   "program files (.ctm) or directories with a program.ctm; "
                   "NAME=PATH names them")
       ->required()
-      ->type_name("[NAME=]PATH ...");
+      ->type_name("[NAME=]PATH");
   command.add_option("--name", o.name, "of the model, where there is one (its file's name)");
   command.add_option("--features", o.features, "what becomes of JSON rows: a features file")
       ->type_name("[NAME=]F.features")
@@ -134,14 +134,15 @@ void AddServeOptions(CLI::App& command, ServeOptions& o) {
   command.add_option("--threads", o.limits.threads, "that answer requests, of each model (1)")
       ->check(CLI::Range(1, 1024));
   command.add_option("--max-batch", o.batch.max_batch, "rows that are run together (256)")
-      ->check(whole(1));
+      ->check(CLI::Range(1, 65'536));
   command
       .add_option("--max-delay-ms", o.max_delay_ms,
                   "how long a request waits for others to be run with (0: not at all)")
       ->check(CLI::Range(0.0, 60'000.0));
   command.add_flag("--no-batching", o.no_batching, "each request is run by itself");
   command.add_flag("--no-warm-up", o.no_warm_up, "do not run each size once before it is ready");
-  command.add_option("--max-rows", o.limits.max_rows, "of one request (4096)")->check(whole(1));
+  command.add_option("--max-rows", o.limits.max_rows, "of one request (4096)")
+      ->check(CLI::Range(1, 1 << 24));
   command.add_option("--max-request-bytes", o.limits.max_bytes, "of one request's inputs (64 MiB)")
       ->check(whole(1));
   command
