@@ -9,12 +9,14 @@
 #include "catamaran/base/suggest.h"
 #include "catamaran/ir/diagnostic.h"
 #include "catamaran/ir/op_set.h"
+#include "cli/replay.h"
 #include "cli/session.h"
 
 namespace catamaran::cli {
 namespace {
 
-constexpr const char* kAbout = "Programs that learn: check, inspect, train, run and serve .ctm files.\n";
+constexpr const char* kAbout =
+    "Programs that learn: check, inspect, train, run and serve .ctm files.\n";
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -106,6 +108,7 @@ int Main(int argc, char** argv) {
   AddFeatures(app, session);
   AddLog(app, session);
   AddServe(app, session);
+  AddReplay(app, session);
   if (const std::string problem = UnknownCommand(app, argc, argv); !problem.empty()) {
     return Report(session, kUsage, fmt::format("error: {}\nTry `catamaran --help`.", problem));
   }

@@ -45,9 +45,10 @@ void Run(const std::string& directory, uint64_t from) {
       learner.Feedback({"shop", {test::KilledFeedback(i - 4)}},
                        answered("feedback " + std::to_string(i - 4)));
     }
-    if (i % 97 == 50) {
+    if (i == from + 30 || i % 301 == 300) {
       const auto commits = learner.Commits();
-      learner.Rollback(commits.at(commits.size() / 2).first, [](const Status&, const auto&) {});
+      learner.Rollback(commits.at(commits.size() > 1 ? 1 : 0).first,
+                       [](const Status&, const auto&) {});
     }
   }
 }

@@ -328,6 +328,49 @@ TEST_F(LearnerTest, JsonRowsAreLearnedFromLikeTensors) {
   EXPECT_EQ(DifferenceOfStates(*by_rows.state, *learner->state()), "");
 }
 
+// Raw rows are logged as they came, and become features when they are learned from.
+TEST_F(LearnerTest, RawRowsGoThroughTheFeaturesAlsoBesideTensorsInOneBatch) {
+  WriteFileAtomically(fs, "shop.features",
+                      "input who: string, what: string, age: f32, bought: string\n"
+                      "user = hash(who)\n"
+                      "item = hash(what)\n"
+                      "x = stack(age / 100, age)\n"
+                      "label = number(bought == \"yes\")\n");
+  const auto load = [&] {
+    LoadLearning(fs, "m", settings);
+    ModelConfig config = testing::LearningConfig("m/program.ctm", settings);
+    config.features = "shop.features";
+    return LoadModel(fs, testing::Words(), "shop", config, "m");
+  };
+  learner = std::make_unique<Learner>(load());
+  TrainRequest rows;
+  rows.rows = {R"({"who": "Ann", "what": "tea", "age": 31, "bought": "yes"})",
+               R"({"who": "Bob", "what": "tea", "age": 47, "bought": "no"})"};
+  rows.event_time_ns = kStart;
+  const auto [trained, reply] = TrainNow(*learner, rows);
+  ASSERT_TRUE(trained.ok()) << trained.message;
+  TrainMany(0, 3);  // tensors
+  InferRequest request;
+  request.id = "a";
+  request.rows = {R"({"who": "Eve", "what": "tea", "age": 19})"};
+  request.event_time_ns = kStart;
+  ASSERT_TRUE(learner->LogImpression(request, ResponseOf(request, {0.5F})).ok());
+  Click("a", 1);
+  Commit();
+  EXPECT_EQ(learner->status().examples, 6);
+  EXPECT_EQ(learner->status().refused_steps, 0);
+  EXPECT_EQ(learner->status().window.examples, 6);
+
+  TrainRequest wrong = rows;
+  wrong.rows[1] = R"({"who": "Bob", "age": "old"})";
+  EXPECT_THAT(TrainNow(*learner, wrong).first.message, HasSubstr("row 1: "));
+
+  HostedModel model = load();
+  model.state = State::Create(*model.flat, testing::kLearningSeed);
+  Replay(model, *LogReader::Open(fs, "m/log"), {});
+  EXPECT_EQ(DifferenceOfStates(*model.state, *learner->state()), "");
+}
+
 TEST_F(LearnerTest, UnknownSettingsAreErrorsWithSuggestions) {
   settings["batch_row"] = "5";
   try {

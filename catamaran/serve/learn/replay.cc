@@ -49,7 +49,21 @@ LogFacts Survey(const LogReader& log, LogOffset from, LogOffset to) {
   return facts;
 }
 
-LogOffset EndOf(const ReplayEnd& to, const LogReader& log) {
+// Behind the record of that step.
+LogOffset EndOfStep(const LogReader& log, LogOffset from, LogOffset to, int64_t number) {
+  LogCursor cursor = log.Scan(from);
+  LogRecord record;
+  StepRecord step;
+  while (cursor.position() < to &&
+         cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
+    if (record.type != static_cast<uint8_t>(RecordType::kStep)) continue;
+    Decode(record.payload, step);
+    if (step.number == number) return record.next;
+  }
+  Fail("{}: there is no step {} up to there; the last is {}", log.directory(), number, step.number);
+}
+
+LogOffset EndOf(const ReplayEnd& to, const LogReader& log, LogOffset from) {
   LogOffset end = log.end();
   if (to.offset) {
     if (*to.offset > end) Fail("{}: the log ends at offset {}", log.directory(), end);
@@ -60,6 +74,7 @@ LogOffset EndOf(const ReplayEnd& to, const LogReader& log) {
     if (!at) Fail("{}: the log does not know of a commit {}", log.directory(), *to.commit);
     end = std::min(end, *at);
   }
+  if (to.step) end = EndOfStep(log, from, end, *to.step);
   return end;
 }
 
@@ -105,7 +120,7 @@ ReplayResult Replay(const HostedModel& model, const LogReader& log, const Replay
     Fail("{}: the log begins at offset {}, and what was before is gone; start from a commit",
          log.directory(), log.begin());
   }
-  const LogOffset to = EndOf(options.to, log);
+  const LogOffset to = EndOf(options.to, log, from);
   if (to < from) Fail("{}: offset {} is before the commit, at {}", log.directory(), to, from);
   const LogFacts facts = Survey(log, from, to);
   for (const Skipped& skipped : facts.skipped) {
@@ -138,7 +153,8 @@ ReplayResult Replay(const HostedModel& model, const LogReader& log, const Replay
   while (cursor.position() < to &&
          cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
     applier.Apply(record, action);
-    if (result.records++ == 0) result.first_time_ns = record.time_ns;
+    ++result.records;
+    if (result.first_time_ns == 0) result.first_time_ns = record.time_ns;
     result.last_time_ns = std::max(result.last_time_ns, record.time_ns);
     if (options.progress && result.records % kRecordsBetweenProgress == 0) {
       options.progress(record.next, to);
@@ -155,11 +171,6 @@ ReplayResult Replay(const HostedModel& model, const LogReader& log, const Replay
       ++(outcome.refused ? result.refused_steps : result.steps);
       if (!outcome.refused) result.examples += action.step.examples;
     }
-    if (options.to.step && action.step.number == *options.to.step) break;
-  }
-  if (options.to.step && applier.stream().counts().steps != *options.to.step) {
-    Fail("{}: there is no step {} up to there; the last is {}", log.directory(), *options.to.step,
-         applier.stream().counts().steps);
   }
   result.end = applier.stream().position();
   result.stream = applier.stream().Save();

@@ -46,7 +46,7 @@ struct ReplayResult {
   int64_t steps = 0, examples = 0;  // learned from, here
   int64_t refused_steps = 0;
   int64_t skipped_steps = 0;                    // by rollbacks
-  int64_t first_time_ns = 0, last_time_ns = 0;  // of the records
+  int64_t first_time_ns = 0, last_time_ns = 0;  // of records that have one
   double seconds = 0;
   int threads = 1;
   std::string stream;              // ExampleStream::Save at the end
