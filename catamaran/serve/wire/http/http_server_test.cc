@@ -341,6 +341,21 @@ TEST(HttpServer, ConnectionsAreEncryptedAndClientsShowCertificates) {
   EXPECT_EQ(status(&theirs.localhost), 0);
 }
 
+TEST(HttpServer, StopDoesNotWaitForHandshakes) {
+  const TestAuthority ours = MakeTestAuthority("ours");
+  HttpOptions options;
+  options.tls = TlsKeys{ours.localhost.certificate, ours.localhost.key, ""};
+  options.handshake_timeout = std::chrono::minutes(5);
+  HttpFixture fixture(options);
+  TestClient silent(fixture.http.port());
+  for (int i = 0; i < 1000 && fixture.http.connections() == 0; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  std::thread stopper([&] { fixture.http.Stop(std::chrono::seconds(60)); });
+  EXPECT_TRUE(silent.IsClosed());
+  stopper.join();
+}
+
 TEST(HttpServer, ManyClientsAtOnceAreAnswered) {
   HttpFixture fixture;
   std::vector<std::thread> threads;

@@ -167,9 +167,12 @@ class Session final : public Connection {
   tcp::socket& socket() { return tcp_stream().socket(); }
 
   void Begin() {
+    if (shared_->stopping) return Close();
     if constexpr (kTls) {
+      waiting_ = true;
       tcp_stream().expires_after(shared_->options.handshake_timeout);
       stream_.async_handshake(asio::ssl::stream_base::server, [self = Self()](error_code error) {
+        self->waiting_ = false;
         if (!error) self->ReadHead(self->shared_->options.header_timeout);
       });
     } else {
@@ -430,7 +433,7 @@ class Session final : public Connection {
   std::vector<char> dropped_;
   std::chrono::steady_clock::time_point goodbye_until_;
   std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  bool waiting_ = false;  // for a request
+  bool waiting_ = false;  // for a request, or a handshake
   bool keep_alive_ = false, old_version_ = false, head_only_ = false;
 };
 
