@@ -371,6 +371,14 @@ TEST_F(LearnerTest, RawRowsGoThroughTheFeaturesAlsoBesideTensorsInOneBatch) {
   EXPECT_EQ(DifferenceOfStates(*model.state, *learner->state()), "");
 }
 
+TEST_F(LearnerTest, AProgramIsTheSameWhateverItsFileIsCalled) {
+  const uint64_t hash = ProgramHash(*LoadLearning(fs, "m").flat);
+  EXPECT_EQ(ProgramHash(*LoadLearning(fs, "another/place").flat), hash);
+  std::string other = testing::kLearningProgram;
+  other.replace(other.find("lr=0.02"), 7, "lr=0.03");
+  EXPECT_NE(ProgramHash(*LoadLearning(fs, "other", {}, other.c_str()).flat), hash);
+}
+
 TEST_F(LearnerTest, UnknownSettingsAreErrorsWithSuggestions) {
   settings["batch_row"] = "5";
   try {

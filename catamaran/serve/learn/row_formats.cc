@@ -10,7 +10,7 @@
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
 #include "catamaran/base/suggest.h"
-#include "catamaran/ir/proto.h"
+#include "catamaran/ir/printer.h"
 #include "catamaran/serve/learn/tensor_columns.h"
 #include "catamaran/train/train_data.h"
 
@@ -41,7 +41,7 @@ void CheckLabel(const Function& train, const std::string& label) {
 }  // namespace
 
 uint64_t ProgramHash(const Program& flat) {
-  return HashString(ToProtoBytes(flat, {.keep_source_text = false}));
+  return HashString(Print(flat));  // without the names of files and lines
 }
 
 // Lends a parser to one call.
