@@ -23,8 +23,8 @@ learn_and_die() {  # FROM LINES
   wait "$process" 2>/dev/null
 }
 mkdir model
-learn_and_die 0 150
-learn_and_die 100 150
+learn_and_die 0 400
+learn_and_die 300 200
 
 # ---- bit for bit
 run 0 replay model
@@ -37,8 +37,8 @@ has 'saved' "$out" 'saved in again'
 run 0 table diff again model/state @taste
 run 2 replay model --out again
 has 'nothing is overwritten' "$err" 'again holds a state already'
-run 0 replay model --to step:5 --out five
-has 'steps' "$out" '5 steps of '
+run 0 replay model --to step:1 --out first
+has 'steps' "$out" ', 1 step of '
 run 0 replay model --to end
 
 # ---- what cannot be
