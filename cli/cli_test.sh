@@ -286,8 +286,8 @@ run 1 import linear.ctm torch.safetensors --names wrong.names --out other
 has 'a line that cannot be read' "$err" 'wrong.names:1: '
 run 3 import linear.ctm nowhere.safetensors --out other
 
-# ---- demo
-run 0 demo --out demo --steps 6000
+# ---- demo training; demo/demo_test.sh has the other
+run 0 demo training --out demo --steps 6000
 has 'the demo learns' "$out" ' % of 2000 held-out points are right'
 accuracy=$(sed -n 's/^\([0-9]*\)\.[0-9]* % of 2000.*/\1/p' out.txt)
 [ "${accuracy:-0}" -ge 95 ] || fail "the demo's accuracy is ${accuracy:-unknown} %" "$out"

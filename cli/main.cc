@@ -20,7 +20,7 @@ constexpr const char* kAbout =
 
 constexpr const char* kFooter = R"(
 Examples:
-  catamaran demo                                   train a small model and see it work
+  catamaran demo                                   watch a model serve and learn at once
   catamaran check examples/ctr.ctm                 find all mistakes in a program
   catamaran show examples/ctr.ctm --fn train --expand
   catamaran run examples/mlp.ctm train --feed x=x.npy --feed label=y.npy --state model

@@ -1,6 +1,6 @@
 // cli/demo_data.cc
 
-#include "cli/demo_data.h"
+#include "cli/demo/demo_data.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// cli/demo_data.h
+// cli/demo/demo_data.h
 //
 // Points of two spirals, made from a seed: what the demo learns from.
 

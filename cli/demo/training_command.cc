@@ -1,4 +1,4 @@
-// catamaran demo: makes data, trains a small program, saves it, loads it, uses it.
+// catamaran demo training: makes data, trains a small program, saves it, loads it, uses it.
 
 #include <unistd.h>
 
@@ -12,9 +12,9 @@
 #include "catamaran/exec/executable.h"
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/parser.h"
-#include "cli/demo_data.h"
-#include "cli/demo_program.h"
-#include "cli/session.h"
+#include "cli/demo/commands.h"
+#include "cli/demo/demo_data.h"
+#include "cli/demo/demo_program.h"
 
 namespace catamaran::cli {
 namespace {
@@ -23,7 +23,7 @@ constexpr int64_t kBatch = 128;
 constexpr int64_t kHeldOut = 2000;
 constexpr uint64_t kDataSeed = 20;
 
-struct DemoOptions {
+struct TrainingOptions {
   std::string out;
   int64_t steps = 12000;
   uint64_t seed = 1;
@@ -105,7 +105,7 @@ void PrintNext(const Session& session, const std::string& folder) {
   fmt::print("  Change {} (the sizes of net, say), then `{} check` it.\n", program, me);
 }
 
-ExitCode Demo(Session& session, const DemoOptions& options) {
+ExitCode Demo(Session& session, const TrainingOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   FileSystem& fs = session.fs;
   const std::string folder = options.out.empty() ? DefaultFolder(fs) : options.out;
@@ -147,9 +147,10 @@ ExitCode Demo(Session& session, const DemoOptions& options) {
 
 }  // namespace
 
-void AddDemo(CLI::App& app, Session& session) {
-  auto* command = app.add_subcommand("demo", "Train a small program on made-up data, and use it");
-  const auto options = std::make_shared<DemoOptions>();
+void AddTrainingDemo(CLI::App& demo, Session& session) {
+  auto* command =
+      demo.add_subcommand("training", "Train a small program on made-up data, and use it");
+  const auto options = std::make_shared<TrainingOptions>();
   command->add_option("--out", options->out,
                       "where program, data and state go (build/demo, or a folder in /tmp)");
   command->add_option("--steps", options->steps, "training steps")
