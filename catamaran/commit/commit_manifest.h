@@ -29,22 +29,19 @@
 #include <string_view>
 #include <vector>
 
+#include "catamaran/base/positions.h"
 #include "catamaran/commit/participant.h"
 
 namespace catamaran {
 
 inline constexpr int kCommitFormatVersion = 2;
 
-// Where each source stood that the state has learned from: topic and partition to offset, or
-// whatever the source says. Nobody but the source looks into it.
-using Positions = std::map<std::string, std::string>;
-
 struct CommitManifest {
   uint64_t commit = 0;
   int64_t step = 0;
   int64_t event_time = 0;
   std::map<std::string, std::string> info;  // build, instruction set, threads, …
-  Positions positions;
+  Positions positions;                      // of the sources that the state has learned from
   std::map<std::string, uint64_t> readers;  // of increments: the commit that each one has
   std::vector<CommitPart> parts;
 

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "catamaran/base/error.h"
-#include "catamaran/commit/commit_manifest.h"
+#include "catamaran/base/positions.h"
 
 namespace catamaran {
 
