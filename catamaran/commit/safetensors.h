@@ -16,14 +16,9 @@
 #include <vector>
 
 #include "catamaran/base/file.h"
-#include "catamaran/tensor/tensor.h"
+#include "catamaran/tensor/named_tensor.h"
 
 namespace catamaran {
-
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
-};
 
 using SafetensorsMetadata = std::map<std::string, std::string>;
 

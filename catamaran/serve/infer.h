@@ -25,14 +25,9 @@
 #include <vector>
 
 #include "catamaran/serve/status.h"
-#include "catamaran/tensor/tensor.h"
+#include "catamaran/tensor/named_tensor.h"
 
 namespace catamaran {
-
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
-};
 
 struct InferRequest {
   std::string model;
