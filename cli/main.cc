@@ -11,6 +11,7 @@
 #include "catamaran/ir/op_set.h"
 #include "cli/replay.h"
 #include "cli/session.h"
+#include "cli/top/top.h"
 
 namespace catamaran::cli {
 namespace {
@@ -109,6 +110,7 @@ int Main(int argc, char** argv) {
   AddLog(app, session);
   AddServe(app, session);
   AddReplay(app, session);
+  AddTop(app, session);
   if (const std::string problem = UnknownCommand(app, argc, argv); !problem.empty()) {
     return Report(session, kUsage, fmt::format("error: {}\nTry `catamaran --help`.", problem));
   }

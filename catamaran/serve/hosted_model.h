@@ -31,6 +31,7 @@ struct HostedModel {
   // Of this model alone, and there; the host holds the lock over it. Commits are in
   // `directory`/state, the log is `directory`/log.
   std::string directory;
+  std::string program_text;  // of its file
   std::shared_ptr<const Program> flat;
   EntryPoints entry;
   std::optional<Features> features;

@@ -144,6 +144,22 @@ Status ModelServer::GetModelMetadata(std::string_view model, std::string_view ve
   return {};
 }
 
+Status ModelServer::GetModelDetails(std::string_view model, std::string_view version,
+                                    ModelDetails& details) const {
+  const std::shared_ptr<ServedModel> found = Find(model, version);
+  if (found == nullptr) return WhyNot(model, version);
+  details = found->details();
+  return {};
+}
+
+Status ModelServer::GetProgram(std::string_view model, std::string_view version,
+                               std::string& text) const {
+  const std::shared_ptr<ServedModel> found = Find(model, version);
+  if (found == nullptr) return WhyNot(model, version);
+  text = found->program_text();
+  return {};
+}
+
 std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const std::string& version,
                                                const ModelConfig& config) {
   std::string directory;

@@ -51,6 +51,10 @@ class ModelServer final : public Server {
   ServerMetadata Metadata() const override;
   Status GetModelMetadata(std::string_view model, std::string_view version,
                           ModelMetadata& metadata) const override;
+  Status GetModelDetails(std::string_view model, std::string_view version,
+                         ModelDetails& details) const override;
+  Status GetProgram(std::string_view model, std::string_view version,
+                    std::string& text) const override;
   Status Load(const std::string& name, const ModelConfig& config) override;
   Status Reload(const std::string& name) override;
   Status Unload(const std::string& name) override;

@@ -10,6 +10,7 @@
 #include "catamaran/serve/batch/batch_sizes.h"
 #include "catamaran/serve/batch/batch_worker.h"
 #include "catamaran/serve/learning.h"
+#include "catamaran/serve/learning_metrics.h"
 
 namespace catamaran {
 namespace {
@@ -77,6 +78,11 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
         [this] { return static_cast<double>(queue_->rows()); });
   gauge("catamaran_model_step", "Training steps of the state that answers.",
         [this] { return static_cast<double>(CurrentState()->step()); });
+  if (learning_) {
+    for (auto& one : AddLearningMetrics(metrics, model_.name, learning_)) {
+      gauges_.push_back(std::move(one));
+    }
+  }
   for (int i = 0; i < std::max(1, model_.config.limits.threads); ++i) {
     threads_.emplace_back([this, parts] {
       std::unique_ptr<RowInputs> rows;
@@ -244,6 +250,27 @@ ModelStatus ServedModel::status() const {
   status.waiting_requests = queue_->requests();
   status.waiting_rows = queue_->rows();
   return status;
+}
+
+ModelDetails ServedModel::details() const {
+  ModelDetails details;
+  const std::shared_ptr<State> state = CurrentState();
+  for (size_t i = 0; i < state->size(); ++i) {
+    const StateInfo info = state->info(i);
+    if (info.kind == StateKind::kTable) {
+      const Table& table = state->table(info.name);
+      details.tables.push_back({std::string(info.name), table.width(), table.Info()});
+    } else if (info.kind == StateKind::kParam || info.kind == StateKind::kVar) {
+      details.parameter_bytes +=
+          info.shape.num_elements() * static_cast<int64_t>(SizeOf(info.dtype));
+    }
+  }
+  const Histogram& seconds = *metrics_.seconds;
+  details.latency_bounds.assign(seconds.bounds().begin(), seconds.bounds().end());
+  for (size_t i = 0; i <= seconds.bounds().size(); ++i) {
+    details.latency_counts.push_back(seconds.count(i));
+  }
+  return details;
 }
 
 }  // namespace catamaran

@@ -23,6 +23,7 @@
 #include "catamaran/serve/model/row_inputs.h"
 #include "catamaran/serve/model/signature.h"
 #include "catamaran/serve/model/user_split.h"
+#include "catamaran/serve/model_details.h"
 #include "catamaran/serve/model_metrics.h"
 
 namespace catamaran {
@@ -51,6 +52,8 @@ class ServedModel {
 
   void FillMetadata(ModelMetadata& metadata) const;
   ModelStatus status() const;
+  ModelDetails details() const;
+  const std::string& program_text() const { return model_.program_text; }
 
  private:
   HostedModel HandOver();

@@ -22,7 +22,8 @@
 
 namespace catamaran {
 
-class Learning;  // learning.h
+class Learning;       // learning.h
+struct ModelDetails;  // model_details.h
 
 // How requests are put together.
 struct BatchOptions {
@@ -128,6 +129,12 @@ class Server {
   // kNotFound if there is no such model or version.
   virtual Status GetModelMetadata(std::string_view model, std::string_view version,
                                   ModelMetadata& metadata) const = 0;
+  // The same. Not for where requests are read: it may take milliseconds.
+  virtual Status GetModelDetails(std::string_view model, std::string_view version,
+                                 ModelDetails& details) const = 0;
+  // The text of the program's file, as it was when it was loaded.
+  virtual Status GetProgram(std::string_view model, std::string_view version,
+                            std::string& text) const = 0;
 
   // Loads a model, or another version of it in place of the one that answers; returns when it is
   // ready. Requests are answered meanwhile, by the old version; those that it has accepted are

@@ -65,6 +65,7 @@ HostedModel LoadModel(FileSystem& fs, const Vocabulary& words, const std::string
   model.fs = &fs;
   model.directory = directory;
   const Program written = ParseFile(fs, config.program, words.ops, *words.builders);
+  model.program_text = fs.ReadAll(config.program);
   auto flat = std::make_shared<Program>(Flatten(written, *words.builders));
   model.entry = FindFunctions(*flat, config);
   model.flat = std::move(flat);

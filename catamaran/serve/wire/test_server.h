@@ -59,6 +59,10 @@ class TestServer final : public Server {
   ServerMetadata Metadata() const override { return {.version = "test"}; }
   Status GetModelMetadata(std::string_view model, std::string_view version,
                           ModelMetadata& metadata) const override;
+  Status GetModelDetails(std::string_view model, std::string_view version,
+                         ModelDetails& details) const override;
+  Status GetProgram(std::string_view model, std::string_view version,
+                    std::string& text) const override;
   Status Load(const std::string& name, const ModelConfig& config) override;
   Status Reload(const std::string& name) override;
   Status Unload(const std::string& name) override;
@@ -74,6 +78,7 @@ class TestServer final : public Server {
   InferRequest last() const;
 
   std::atomic<bool> ready = true;
+  std::vector<uint64_t> latency_counts = {0, 0, 0};
   std::shared_ptr<TestLearning> learning = std::make_shared<TestLearning>();
   std::vector<std::string> loads;  // "load NAME PROGRAM", "reload NAME", "unload NAME"
 

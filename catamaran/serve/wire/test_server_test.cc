@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "catamaran/serve/model_details.h"
+
 namespace catamaran {
 namespace {
 
@@ -144,6 +146,25 @@ Status TestServer::GetModelMetadata(std::string_view model, std::string_view ver
   metadata.inputs = {{"x", DType::kF32, {-1, 3}, false}};
   metadata.outputs = {{"sum", DType::kF32, {-1}, false}};
   metadata.learns = model != "held";
+  return {};
+}
+
+Status TestServer::GetModelDetails(std::string_view model, std::string_view version,
+                                   ModelDetails& details) const {
+  if (!ModelReady(model, version)) return {StatusCode::kNotFound, "there is no such model"};
+  details.parameter_bytes = 1200;
+  details.tables.push_back({.name = "feat", .width = 16, .info = {}});
+  details.tables[0].info.rows = 1000;
+  const std::lock_guard lock(mutex_);
+  details.latency_bounds = {0.001, 0.01};
+  details.latency_counts = latency_counts;
+  return {};
+}
+
+Status TestServer::GetProgram(std::string_view model, std::string_view version,
+                              std::string& text) const {
+  if (!ModelReady(model, version)) return {StatusCode::kNotFound, "there is no such model"};
+  text = "program sum\n";
   return {};
 }
 

@@ -55,6 +55,13 @@ class EchoServer final : public Server {
     if (model == "m") return {};
     return {StatusCode::kNotFound, "there is no model " + std::string(model)};
   }
+  Status GetModelDetails(std::string_view, std::string_view, ModelDetails&) const override {
+    return {StatusCode::kNotFound, "there is nothing to see"};
+  }
+  Status GetProgram(std::string_view, std::string_view, std::string& text) const override {
+    text = "program m\n";
+    return {};
+  }
   Status Load(const std::string&, const ModelConfig&) override { return {}; }
   Status Reload(const std::string&) override { return {}; }
   Status Unload(const std::string&) override { return {}; }

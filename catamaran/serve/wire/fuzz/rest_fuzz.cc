@@ -1,6 +1,6 @@
 // Any bytes as an HTTP request: a line "METHOD TARGET LENGTH" (Inference-Header-Content-Length,
 // which may be missing), and behind it the body. Every request is answered once, with a code that
-// we know and, but for metrics, JSON.
+// we know and, but for metrics and the page, JSON.
 
 #include <atomic>
 #include <chrono>
@@ -30,7 +30,7 @@ void Check(const HttpResponse& response) {
     if (value.find_first_of("\r\n") != value.npos) Wrong("a header of two lines", response);
     if (name == "Inference-Header-Content-Length") json = json.substr(0, std::stoul(value));
   }
-  if (response.content_type.starts_with("text/plain") || json.empty()) return;
+  if (response.content_type.starts_with("text/") || json.empty()) return;
   JsonDocument document;
   if (!document.Parse(json)) Wrong("no JSON", response);
 }

@@ -14,6 +14,7 @@
 #include "catamaran/serve/wire/http/json_view.h"
 #include "catamaran/serve/wire/http/rest_infer.h"
 #include "catamaran/serve/wire/http/rest_learning.h"
+#include "catamaran/serve/wire/http/rest_page.h"
 #include "catamaran/serve/wire/json_text.h"
 #include "catamaran/serve/wire/learning_calls.h"
 #include "catamaran/serve/wire/model_loading.h"
@@ -127,7 +128,7 @@ struct RestService::Call {
 };
 
 RestService::RestService(Gateway& gateway, RestOptions options)
-    : gateway_(gateway), options_(std::move(options)) {
+    : gateway_(gateway), options_(std::move(options)), overview_(gateway) {
   for (const HttpCallInfo& info : HttpCalls()) {
     metrics_.emplace_back(gateway.metrics(), "http", info.name);
   }
@@ -223,6 +224,16 @@ void RestService::Dispatch(const Call& call) const {
       response.body = gateway_.metrics().Text();
       return call.end({}, std::move(response));
     }
+    case HttpCall::kOverview:
+      return call.end({}, overview_.Write(call.request.head.target));
+    case HttpCall::kProgram: {
+      HttpResponse response;
+      response.content_type = "text/plain; charset=utf-8";
+      const Status found = server.GetProgram(call.route.model, call.route.version, response.body);
+      return call.end(found, std::move(response));
+    }
+    case HttpCall::kPage:
+      return call.end({}, PageResponse(call.route.file));
     default:
       return Learn(call);
   }

@@ -1,7 +1,7 @@
 // serve/wire/http/rest_service.h
 //
-// What HTTP requests mean: the REST form of the Open Inference Protocol (/v2), learning (/v1) and
-// metrics, over a Gateway.
+// What HTTP requests mean: the REST form of the Open Inference Protocol (/v2), learning (/v1),
+// metrics and the page (/), over a Gateway.
 //
 // Thread safety: all methods may be called concurrently.
 
@@ -15,6 +15,7 @@
 
 #include "catamaran/serve/wire/gateway.h"
 #include "catamaran/serve/wire/http/http_message.h"
+#include "catamaran/serve/wire/http/rest_overview.h"
 #include "catamaran/serve/wire/http/routes.h"
 
 namespace catamaran {
@@ -51,6 +52,7 @@ class RestService {
   Gateway& gateway_;
   const RestOptions options_;
   std::vector<CallMetrics> metrics_;  // by HttpCall
+  Overview overview_;
 };
 
 }  // namespace catamaran

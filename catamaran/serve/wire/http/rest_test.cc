@@ -285,10 +285,13 @@ TEST(Routes, NameModelsAndVersions) {
   EXPECT_EQ(route.model, "a b/c");
   EXPECT_EQ(route.version, "7");
   for (const char* none :
-       {"", "/", "*", "v2", "//v2", "/v2/models", "/v2/models//infer", "/v2/models/a%2/infer",
-        "/v2/models/a%zz", "/v2/models/a/infer/b", "/v3", "/v2/health"}) {
+       {"", "*", "v2", "/page", "/page/", "//v2", "/v2/models", "/v2/models//infer",
+        "/v2/models/a%2/infer", "/v2/models/a%zz", "/v2/models/a/infer/b", "/v3", "/v2/health"}) {
     EXPECT_EQ(FindRoute(none).info, nullptr) << none;
   }
+  ASSERT_NE(FindRoute("/").info, nullptr);
+  EXPECT_EQ(FindRoute("/").info->call, HttpCall::kPage);
+  EXPECT_EQ(FindRoute("/page/a.js").file, "a.js");
   EXPECT_EQ(QueryNumber("/a?b=1&interval_ms=20", "interval_ms"), 20);
   for (const char* none : {"/a", "/a?", "/a?interval_ms", "/a?interval_ms=", "/a?interval_ms=2x",
                            "/a?xinterval_ms=2", "/a?&&"}) {

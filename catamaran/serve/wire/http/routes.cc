@@ -27,9 +27,12 @@ constexpr HttpCallInfo kCalls[] = {
     {HttpCall::kLearningStatus, "Status", false, Right::kLearn},
     {HttpCall::kWatch, "Watch", false, Right::kLearn},
     {HttpCall::kMetrics, "Metrics", false, Right::kAny},
+    {HttpCall::kOverview, "Overview", false, Right::kAny},
+    {HttpCall::kProgram, "Program", false, Right::kAdmin},
+    {HttpCall::kPage, "Page", false, Right::kNone},
 };
 
-// MODEL and VERSION stand for any segment.
+// MODEL, VERSION and FILE stand for any segment.
 constexpr std::pair<std::string_view, HttpCall> kPaths[] = {
     {"v2/health/live", HttpCall::kLive},
     {"v2/health/ready", HttpCall::kReady},
@@ -51,7 +54,12 @@ constexpr std::pair<std::string_view, HttpCall> kPaths[] = {
     {"v1/models/MODEL/rollback", HttpCall::kRollback},
     {"v1/models/MODEL/learning", HttpCall::kLearningStatus},
     {"v1/models/MODEL/learning/watch", HttpCall::kWatch},
+    {"v1/models/MODEL/program", HttpCall::kProgram},
+    {"v1/models/MODEL/versions/VERSION/program", HttpCall::kProgram},
+    {"v1/overview", HttpCall::kOverview},
     {"metrics", HttpCall::kMetrics},
+    {"", HttpCall::kPage},
+    {"page/FILE", HttpCall::kPage},
 };
 
 std::string_view NextSegment(std::string_view& path) {
@@ -84,12 +92,16 @@ std::optional<std::string> Unescaped(std::string_view segment) {
   return out;
 }
 
+bool IsName(std::string_view wanted) {
+  return wanted == "MODEL" || wanted == "VERSION" || wanted == "FILE";
+}
+
 // Whether each segment is as wanted; a name's may be any but an empty one.
 bool Matches(std::string_view pattern, std::string_view path) {
   while (!pattern.empty()) {
     if (path.empty()) return false;
     const std::string_view wanted = NextSegment(pattern), found = NextSegment(path);
-    if (wanted == "MODEL" || wanted == "VERSION" ? found.empty() : wanted != found) return false;
+    if (IsName(wanted) ? found.empty() : wanted != found) return false;
   }
   return path.empty();
 }
@@ -98,10 +110,13 @@ bool Matches(std::string_view pattern, std::string_view path) {
 bool ReadNames(std::string_view pattern, std::string_view path, Route& route) {
   while (!pattern.empty()) {
     const std::string_view wanted = NextSegment(pattern), found = NextSegment(path);
-    if (wanted != "MODEL" && wanted != "VERSION") continue;
+    if (!IsName(wanted)) continue;
     std::optional<std::string> name = Unescaped(found);
     if (!name) return false;
-    (wanted == "MODEL" ? route.model : route.version) = std::move(*name);
+    std::string& filled = wanted == "MODEL"     ? route.model
+                          : wanted == "VERSION" ? route.version
+                                                : route.file;
+    filled = std::move(*name);
   }
   return true;
 }

@@ -33,6 +33,9 @@ enum class HttpCall : uint8_t {
   kLearningStatus,
   kWatch,
   kMetrics,
+  kOverview,
+  kProgram,
+  kPage,
 };
 
 struct HttpCallInfo {
@@ -48,6 +51,7 @@ std::span<const HttpCallInfo> HttpCalls();
 struct Route {
   const HttpCallInfo* info = nullptr;  // null: there is no such path
   std::string model, version;
+  std::string file;  // of the page
 };
 
 // `target` is a path with or without a query.

@@ -1,0 +1,88 @@
+// serve/learning_metrics.cc
+
+#include "catamaran/serve/learning_metrics.h"
+
+#include <algorithm>
+
+namespace catamaran {
+namespace {
+
+struct Series {
+  bool counter;  // or a gauge
+  const char* name;
+  const char* help;
+  double (*value)(const LearningStatus& status);
+};
+
+template <auto Field>
+double Number(const LearningStatus& status) {
+  return static_cast<double>(status.*Field);
+}
+
+using S = LearningStatus;
+constexpr Series kSeries[] = {
+    {false, "catamaran_learning_running", "1 while the model learns, 0 when it stopped.",
+     Number<&S::running>},
+    {false, "catamaran_learning_paused", "1 while learning is paused.", Number<&S::paused>},
+    {true, "catamaran_learning_steps_total", "Batches: learned, refused or skipped.",
+     Number<&S::steps>},
+    {true, "catamaran_learning_refused_steps_total", "Batches that a guard refused.",
+     Number<&S::refused_steps>},
+    {true, "catamaran_learning_skipped_steps_total", "Batches that rollbacks took back.",
+     Number<&S::skipped_steps>},
+    {true, "catamaran_learning_examples_total", "Examples that steps took.", Number<&S::examples>},
+    {true, "catamaran_learning_dropped_examples_total",
+     "Examples that were dropped, since too many waited.", Number<&S::dropped_examples>},
+    {false, "catamaran_learning_waiting_examples", "Labelled examples that no step has taken yet.",
+     Number<&S::waiting_examples>},
+    {false, "catamaran_learning_log_bytes", "What the log holds.",
+     [](const S& s) { return static_cast<double>(s.log_end - s.log_begin); }},
+    {false, "catamaran_learning_lag_bytes", "What of the log is not read yet by what learns.",
+     [](const S& s) {
+       return static_cast<double>(s.log_end - std::min(s.log_consumed, s.log_end));
+     }},
+    {false, "catamaran_learning_commit", "Number of the newest commit.", Number<&S::commit>},
+    {false, "catamaran_learning_commit_step", "Step of the newest commit.",
+     Number<&S::commit_step>},
+    {true, "catamaran_learning_impressions_total", "Answers that the log took.",
+     Number<&S::impressions>},
+    {false, "catamaran_learning_open_impressions", "Impressions whose windows are open.",
+     Number<&S::open_impressions>},
+    {false, "catamaran_learning_join_bytes", "Memory of the join.", Number<&S::join_bytes>},
+    {true, "catamaran_learning_feedback_total", "Feedback that the log took.",
+     Number<&S::feedback>},
+    {true, "catamaran_learning_unmatched_feedback_total", "Feedback for ids that nobody knew.",
+     Number<&S::unmatched_feedback>},
+    {true, "catamaran_learning_late_feedback_total", "Feedback that came after its window.",
+     Number<&S::late_feedback>},
+    {false, "catamaran_learning_loss", "Of the newest step.", Number<&S::loss>},
+    {false, "catamaran_learning_auc", "Of predictions made before the label was known, lately.",
+     [](const S& s) { return s.window.auc; }},
+    {false, "catamaran_learning_log_loss", "Of the same predictions.",
+     [](const S& s) { return s.window.log_loss; }},
+    {false, "catamaran_learning_calibration",
+     "Sum of the same predictions by the sum of their labels.",
+     [](const S& s) { return s.window.calibration; }},
+    {false, "catamaran_learning_freshness_p50_seconds",
+     "From acknowledged to visible in answers, median of the newest examples.",
+     Number<&S::freshness_p50>},
+    {false, "catamaran_learning_freshness_p99_seconds", "The same, 99th percentile.",
+     Number<&S::freshness_p99>},
+};
+
+}  // namespace
+
+std::vector<std::shared_ptr<void>> AddLearningMetrics(Metrics& metrics, const std::string& model,
+                                                      std::shared_ptr<const Learning> learning) {
+  std::vector<std::shared_ptr<void>> held;
+  const Metrics::Labels labels = {{"model", model}};
+  for (const Series& series : kSeries) {
+    const auto value = [learning, of = series.value] { return of(learning->status()); };
+    held.push_back(series.counter
+                       ? metrics.AddCounterFunction(series.name, series.help, labels, value)
+                       : metrics.AddGaugeFunction(series.name, series.help, labels, value));
+  }
+  return held;
+}
+
+}  // namespace catamaran
