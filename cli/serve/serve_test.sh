@@ -22,6 +22,7 @@ EOF
 service= url=
 # start ARGUMENT...: a service on free ports; `url` is where it answers.
 start() {
+  : >serve.txt  # the service before this one was ready too
   "$catamaran" serve --http 0 --grpc 0 "$@" >serve.txt 2>serve_err.txt &
   service=$!
   trap 'kill -9 $service 2>/dev/null; rm -rf "$work"' EXIT
