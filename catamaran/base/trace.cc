@@ -7,27 +7,14 @@
 #include <iterator>
 #include <vector>
 
+#include "catamaran/base/json_text.h"
+
 namespace catamaran {
 namespace {
 
 uint64_t NextId() {
   static std::atomic<uint64_t> next = 1;  // tells traces apart, nothing more
   return next.fetch_add(1, std::memory_order_relaxed);
-}
-
-void AppendString(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
 }
 
 }  // namespace
@@ -130,7 +117,7 @@ void Trace::WriteBuffer(const Buffer& buffer, double scale,
   std::string text;
   for (const Event& event : events) {
     text = ",\n{\"name\":";
-    AppendString(text, event.name->name);
+    AppendJsonQuoted(text, event.name->name);
     const int64_t begin = nanoseconds(when(event));
     if ((event.begin & kIsCount) != 0) {
       const double value = std::bit_cast<double>(event.end);
@@ -140,14 +127,14 @@ void Trace::WriteBuffer(const Buffer& buffer, double scale,
                      std::isfinite(value) ? value : 0.0);
     } else {
       text += ",\"cat\":";
-      AppendString(text, event.name->category.empty() ? "span" : event.name->category);
+      AppendJsonQuoted(text, event.name->category.empty() ? "span" : event.name->category);
       fmt::format_to(std::back_inserter(text),
                      ",\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f}",
                      buffer.number, static_cast<double>(begin) * 1e-3,
                      static_cast<double>(nanoseconds(event.end) - begin) * 1e-3);
       if (!event.name->detail.empty()) {
         text += ",\"args\":{\"at\":";
-        AppendString(text, event.name->detail);
+        AppendJsonQuoted(text, event.name->detail);
         text += '}';
       }
       text += '}';
@@ -176,7 +163,7 @@ void Trace::WriteJson(FunctionRef<void(std::string_view)> write) const {
     std::string text = fmt::format(
         ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{},\"args\":{{\"name\":",
         buffer->number);
-    AppendString(text, name);
+    AppendJsonQuoted(text, name);
     write(text + "}}");
   }
   for (const auto& [buffer, name] : threads) WriteBuffer(*buffer, scale, write);

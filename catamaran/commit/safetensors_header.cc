@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/json_text.h"
 
 namespace catamaran {
 
@@ -67,22 +68,12 @@ void AppendUtf8(std::string& out, uint32_t code) {
 }
 
 void AppendQuoted(std::string& out, std::string_view text, std::string_view file) {
-  out += '"';
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t length = Utf8Length(rest);
     if (length == 0) Fail("{}: a name or metadata string is not UTF-8", file);
-    const char c = text[0];
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (length == 1 && static_cast<uint8_t>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length);
+    rest.remove_prefix(length);
   }
-  out += '"';
+  AppendJsonQuoted(out, text);
 }
 
 class HeaderReader {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/demo/http_connection.h"
+#include "cli/http_connection.h"
 
 namespace catamaran::cli {
 
@@ -39,7 +39,8 @@ struct ServiceStatus {
 
 class ServiceClient {
  public:
-  ServiceClient(int port, std::string model) : connection_(port), model_(std::move(model)) {}
+  ServiceClient(int port, std::string model)
+      : connection_("127.0.0.1", port), model_(std::move(model)) {}
 
   // All return false if the service could not be reached or asks to come again: the call may be
   // made again as it is. An Error if the service refuses it for another reason.

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "cli/data/text_table.h"
+#include "cli/http_connection.h"
 #include "cli/serve/address.h"
-#include "cli/top/fetch.h"
 #include "cli/top/overview_text.h"
 #include "cli/top/top.h"
 
@@ -22,17 +22,16 @@ struct TopCommand {
   bool once = false;
 };
 
-nlohmann::json FetchOverview(const Address& address, const std::string& token) {
+nlohmann::json FetchOverview(HttpConnection& connection, const std::string& where) {
   // No points of the past: a time far ahead.
-  const Fetched fetched =
-      Fetch(address.host, address.port, "/v1/overview?since=9000000000000000000", token);
-  nlohmann::json parsed = nlohmann::json::parse(fetched.body, nullptr, false);
-  if (fetched.status == 200 && parsed.is_object()) return parsed;
-  const std::string where = AddressText(address.host, address.port);
-  if (fetched.status == 401) {
+  const HttpAnswer answer = connection.Get("/v1/overview?since=9000000000000000000");
+  if (answer.status == 0) Fail("{}", answer.problem);
+  nlohmann::json parsed = nlohmann::json::parse(answer.body, nullptr, false);
+  if (answer.status == 200 && parsed.is_object()) return parsed;
+  if (answer.status == 401) {
     Fail("{} wants a token: --token, or CATAMARAN_TOKEN in the environment", where);
   }
-  Fail("{} answers {} to /v1/overview", where, fetched.status);
+  Fail("{} answers {} to /v1/overview", where, answer.status);
 }
 
 void Print(const Session& session, const nlohmann::json& overview) {
@@ -55,8 +54,10 @@ ExitCode Top(const Session& session, const TopCommand& command) {
     token = given;
   }
   const bool screen = isatty(STDOUT_FILENO) != 0 && !command.once;
+  HttpConnection connection(address->host, address->port, token);
+  const std::string where = AddressText(address->host, address->port);
   while (true) {
-    const auto overview = Outside([&] { return FetchOverview(*address, token); });
+    const auto overview = Outside([&] { return FetchOverview(connection, where); });
     if (screen) fmt::print("\x1b[H\x1b[J");
     Print(session, overview);
     if (command.once) return kOk;

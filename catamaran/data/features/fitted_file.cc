@@ -8,7 +8,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
-#include "catamaran/data/features/json_text.h"
+#include "catamaran/base/json_text.h"
 #include "catamaran/data/text/json.h"
 #include "catamaran/data/text/numbers.h"
 #include "catamaran/data/text/utf8.h"
@@ -33,7 +33,7 @@ std::string ListText(const List& list, F each) {
 // A value of a side file.
 std::string CellText(const Column& column, const ColumnBlock& block, int64_t row) {
   const auto i = static_cast<size_t>(row);
-  if (column.kind == ColumnKind::kString) return JsonText(block.text(row));
+  if (column.kind == ColumnKind::kString) return JsonQuoted(block.text(row));
   if (column.dtype == DType::kI64) return fmt::format("{}", block.ints[i]);
   if (column.dtype == DType::kU8) return fmt::format("{}", block.bytes[i]);
   return std::isfinite(block.floats[i]) ? fmt::format("{}", block.floats[i])
@@ -43,11 +43,11 @@ std::string CellText(const Column& column, const ColumnBlock& block, int64_t row
 }
 
 std::string FileText(const std::string& name, const SideFile& file) {
-  const auto text = [](const std::string& word) { return JsonText(word); };
+  const auto text = [](const std::string& word) { return JsonQuoted(word); };
   std::string out = fmt::format(
-      "    {{\"file\": {}, \"key\": {},\n     \"columns\": {},\n     \"rows\": [", JsonText(name),
+      "    {{\"file\": {}, \"key\": {},\n     \"columns\": {},\n     \"rows\": [", JsonQuoted(name),
       ListText(file.keys(), text), ListText(file.schema(), [](const Column& column) {
-        return JsonText(column.name + ": " + column.KindText());
+        return JsonQuoted(column.name + ": " + column.KindText());
       }));
   for (int64_t r = 0; r < file.rows().rows(); ++r) {
     out += r == 0 ? "\n      [" : ",\n      [";
@@ -176,19 +176,19 @@ std::string FittedText(const Features& features) {
     Fail("{}: {} has a text that is no UTF-8 ('{}'): convert the file",
          features.syntax().source->path, what, text);
   };
-  const auto text = [](const std::string& word) { return JsonText(word); };
+  const auto text = [](const std::string& word) { return JsonQuoted(word); };
   std::string body = "  \"source\": [";
   std::string_view rest = features.syntax().source->text;
   for (bool first = true; !rest.empty(); first = false) {
     const size_t end = std::min(rest.find('\n'), rest.size());
-    body += (first ? "\n    " : ",\n    ") + JsonText(rest.substr(0, end));
+    body += (first ? "\n    " : ",\n    ") + JsonQuoted(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   body += "],\n  \"columns\": [";
   if (const auto columns = features.declared_inputs()) {
     for (int c = 0; c < columns->size(); ++c) {
       const Column& column = (*columns)[c];
-      body += (c == 0 ? "\n    " : ",\n    ") + JsonText(column.name + ": " + column.KindText());
+      body += (c == 0 ? "\n    " : ",\n    ") + JsonQuoted(column.name + ": " + column.KindText());
     }
   }
   body += "],\n  \"fitted\": [";
@@ -200,7 +200,7 @@ std::string FittedText(const Features& features) {
         Fail("{}: {} was fitted as {}", features.syntax().source->path, call, number);
     }
     body += fmt::format(
-        "{}    {{\"call\": {},\n     \"numbers\": {}", first ? "\n" : ",\n", JsonText(call),
+        "{}    {{\"call\": {},\n     \"numbers\": {}", first ? "\n" : ",\n", JsonQuoted(call),
         ListText(value.numbers, [](double number) { return fmt::format("{}", number); }));
     if (!value.texts.empty()) body += ",\n     \"texts\": " + ListText(value.texts, text);
     body += "}";

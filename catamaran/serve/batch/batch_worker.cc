@@ -3,29 +3,14 @@
 #include "catamaran/serve/batch/batch_worker.h"
 
 #include <algorithm>
-#include <exception>
-#include <new>
 
-#include "catamaran/base/error.h"
+#include "catamaran/serve/guarded.h"
 
 namespace catamaran {
 namespace {
 
 // With fewer items than this for each user, a second run costs more than it saves.
 constexpr int64_t kLeastItems = 8;
-
-// What became of a run or a row that threw.
-Status StatusOfException() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return {StatusCode::kInvalidArgument, error.what()};
-  } catch (const std::bad_alloc&) {
-    return {StatusCode::kResourceExhausted, "there is not enough memory for this request"};
-  } catch (const std::exception& error) {
-    return {StatusCode::kInternal, error.what()};
-  }
-}
 
 }  // namespace
 

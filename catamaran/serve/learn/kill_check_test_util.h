@@ -5,11 +5,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -21,73 +16,11 @@
 #include <thread>
 
 #include "catamaran/base/hash.h"
+#include "catamaran/base/killed_process_test_util.h"
 #include "catamaran/serve/learn/kill_test_util.h"
 #include "catamaran/serve/learn/replay.h"
 
-extern char** environ;
-
 namespace catamaran::test {
-
-// The process, until it is killed.
-class LearnerProcess {
- public:
-  LearnerProcess(const std::string& directory, uint64_t from) {
-    // Beside the test itself.
-    std::string program =
-        (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "kill_learner").string();
-    int ends[2];
-    if (pipe(ends) != 0) Fail("cannot make a pipe");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
-    std::string argument = directory, number = std::to_string(from);
-    char* arguments[] = {program.data(), argument.data(), number.data(), nullptr};
-    const int error =
-        posix_spawn(&process_, program.c_str(), &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    out_ = ends[0];
-    if (error != 0) Fail("cannot start {}: error {}", program, error);
-  }
-  ~LearnerProcess() { close(out_); }
-
-  // Reads what it says until there are this many lines, or it has said nothing for long.
-  void WaitForLines(size_t count) {
-    while (static_cast<size_t>(std::count(said_.begin(), said_.end(), '\n')) < count) {
-      if (!ReadSome(/*milliseconds=*/20'000)) return;
-    }
-  }
-  // Returns all that was acknowledged.
-  std::set<std::string> Kill() {
-    kill(process_, SIGKILL);
-    int status = 0;
-    EXPECT_EQ(waitpid(process_, &status, 0), process_);
-    EXPECT_TRUE(WIFSIGNALED(status)) << "it had ended by itself, with " << WEXITSTATUS(status);
-    while (ReadSome(0)) {
-    }
-    std::set<std::string> lines;
-    for (size_t at = 0, end; (end = said_.find('\n', at)) != said_.npos; at = end + 1) {
-      lines.insert(said_.substr(at, end - at));
-    }
-    return lines;
-  }
-
- private:
-  bool ReadSome(int milliseconds) {
-    pollfd wanted{out_, POLLIN, 0};
-    if (poll(&wanted, 1, milliseconds) <= 0) return false;
-    char text[4096];
-    const ssize_t size = read(out_, text, sizeof(text));
-    if (size <= 0) return false;
-    said_.append(text, static_cast<size_t>(size));
-    return true;
-  }
-  pid_t process_ = 0;
-  int out_ = -1;
-  std::string said_;
-};
 
 // How often the log has each key.
 inline std::map<std::string, int> KeysInLog(const LogReader& log) {
@@ -116,7 +49,7 @@ inline void KillLearnerAgainAndAgain(int kills, uint64_t seed) {
   std::set<std::string> acknowledged;
   uint64_t from = 0;
   for (int k = 0; k < kills; ++k) {
-    LearnerProcess process(directory, from);
+    KilledProcess process("kill_learner", {directory, std::to_string(from)});
     // While it starts and recovers, or somewhere in its work.
     const uint64_t random = Mix64(seed + static_cast<uint64_t>(k));
     process.WaitForLines(random % 4 == 0 ? 0 : (random >> 8) % 200 + 1);

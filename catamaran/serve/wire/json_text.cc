@@ -7,35 +7,12 @@
 #include <type_traits>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/json_text.h"
 #include "catamaran/data/text/utf8.h"
 #include "catamaran/tensor/dtype.h"
 
 namespace catamaran {
 namespace {
-
-void AppendQuoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-          out += c;
-        }
-    }
-  }
-  out += '"';
-}
 
 template <class T>
 void AppendFloat(std::string& out, T value) {
@@ -68,7 +45,7 @@ void AppendElement(std::string& out, T value) {
 void AppendJsonText(std::string& out, std::string_view text) {
   const size_t bad = FindBadUtf8(text);
   if (bad < text.size()) Fail("a text is not UTF-8: its byte {} is wrong", bad);
-  AppendQuoted(out, text);
+  AppendJsonQuoted(out, text);
 }
 
 void AppendJsonMessage(std::string& out, std::string_view text) {
@@ -80,7 +57,7 @@ void AppendJsonMessage(std::string& out, std::string_view text) {
     clean += '?';
     text.remove_prefix(bad + 1);
   }
-  AppendQuoted(out, clean);
+  AppendJsonQuoted(out, clean);
 }
 
 void AppendJsonNumber(std::string& out, double value) { AppendFloat(out, value); }

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
+#include "catamaran/serve/guarded.h"
 #include "catamaran/serve/status.h"
 #include "catamaran/serve/wire/gateway.h"
-#include "catamaran/serve/wire/guarded.h"
 
 namespace catamaran {
 

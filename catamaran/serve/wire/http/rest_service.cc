@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/serve/guarded.h"
 #include "catamaran/serve/wire/datatype.h"
-#include "catamaran/serve/wire/guarded.h"
 #include "catamaran/serve/wire/http/json_view.h"
 #include "catamaran/serve/wire/http/rest_infer.h"
 #include "catamaran/serve/wire/http/rest_learning.h"

@@ -1,4 +1,4 @@
-// serve/wire/guarded.h
+// serve/guarded.h
 //
 // Where exceptions of a request become its Status.
 
@@ -12,17 +12,26 @@
 
 namespace catamaran {
 
-// What `body` returns; what it throws as a Status.
-template <class Body>
-Status Guarded(const Body& body) {
+// Of the exception that is being handled.
+inline Status StatusOfException() {
   try {
-    return body();
+    throw;
   } catch (const Error& error) {
     return {StatusCode::kInvalidArgument, error.what()};
   } catch (const std::bad_alloc&) {
     return {StatusCode::kResourceExhausted, "there is not enough memory for this request"};
   } catch (const std::exception& error) {
     return {StatusCode::kInternal, error.what()};
+  }
+}
+
+// What `body` returns; what it throws as a Status.
+template <class Body>
+Status Guarded(const Body& body) {
+  try {
+    return body();
+  } catch (...) {
+    return StatusOfException();
   }
 }
 

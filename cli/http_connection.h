@@ -1,7 +1,6 @@
-// cli/demo/http_connection.h
+// cli/http_connection.h
 //
-// One HTTP connection to a service on this machine, kept open from call to call: what the demo's
-// people come by.
+// One connection to a service over HTTP/1.1, not encrypted, kept open from call to call.
 //
 // Thread safety: one thread at a time.
 
@@ -15,11 +14,13 @@ namespace catamaran::cli {
 struct HttpAnswer {
   int status = 0;  // 0: no answer came
   std::string body;
+  std::string problem;  // why, where none came
 };
 
 class HttpConnection {
  public:
-  explicit HttpConnection(int port) : port_(port) {}
+  // `token` may be empty.
+  HttpConnection(std::string host, int port, std::string token = "");
   ~HttpConnection() { Close(); }
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
@@ -31,13 +32,16 @@ class HttpConnection {
 
  private:
   HttpAnswer Call(std::string_view method, std::string_view path, std::string_view body);
-  bool Connect();
-  bool Send(std::string_view bytes);
-  bool ReceiveMore();
-  bool Receive(HttpAnswer& answer);
+  // These throw an Error that says what went wrong.
+  void Connect();
+  void Send(std::string_view bytes);
+  void ReceiveMore();
+  HttpAnswer Receive();
   void Close();
 
+  const std::string host_;
   const int port_;
+  const std::string where_, authorization_;
   int socket_ = -1;
   std::string received_;
 };
