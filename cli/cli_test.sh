@@ -4,7 +4,7 @@
 source "$(dirname "$0")/test_helpers.sh"
 
 # ---- check
-run 0 check "$source"/examples/*.ctm
+run 0 check "$source"/examples/*.ctm "$source"/examples/*/*.ctm
 is 'every example is listed' "$(grep -c '^ok: ' out.txt)" \
   "$(find "$source/examples" -name '*.ctm' | wc -l)"
 

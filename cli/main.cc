@@ -9,6 +9,7 @@
 #include "catamaran/base/suggest.h"
 #include "catamaran/ir/diagnostic.h"
 #include "catamaran/ir/op_set.h"
+#include "cli/feed/feed.h"
 #include "cli/replay.h"
 #include "cli/session.h"
 #include "cli/top/top.h"
@@ -110,6 +111,7 @@ int Main(int argc, char** argv) {
   AddLog(app, session);
   AddServe(app, session);
   AddReplay(app, session);
+  AddFeed(app, session);
   AddTop(app, session);
   if (const std::string problem = UnknownCommand(app, argc, argv); !problem.empty()) {
     return Report(session, kUsage, fmt::format("error: {}\nTry `catamaran --help`.", problem));

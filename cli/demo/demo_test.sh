@@ -10,7 +10,12 @@ has 'one click is learned from' "$out" 'infer: the same again: '
 has 'the click moved the probability up' "$out" '(+0.'
 has 'the service is killed' "$out" 'SIGKILL to the service (process '
 has 'and comes back' "$out" '; it answers again after '
+page=$(sed -n 's/^  watch it: //p' out.txt)
+has 'there is a page' "$page" 'http://127.0.0.1:'
+has 'its address stands over the traffic' "$out" "  the page: $page"
+has 'and is the same after the kill' "$out" "  the page goes on: $page"
 has 'there is a verdict' "$out" 'The verdict'
+has 'what --keep does' "$out" 'with --keep it goes on'
 audits=$(grep -c '^  clicks acknowledged' out.txt)
 is 'what became of clicks is said after the crash and at the end' "$audits" 2
 while read -r _ _ acknowledged _ learned _ lost _ _ twice; do

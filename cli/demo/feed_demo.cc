@@ -122,7 +122,8 @@ class FeedDemo {
     service_->Start();
     client_.emplace(service_->http_port(), kModel);
     Timed("serving at " + Address(), begin);
-    if (client_->HasPage()) fmt::print("  {}\n", session_.out.Bold("watch it: " + Address() + "/"));
+    has_page_ = client_->HasPage();
+    if (has_page_) fmt::print("  {}\n", session_.out.Bold("watch it: " + Address() + "/"));
   }
 
   // Someone and something that the model has never seen.
@@ -166,6 +167,7 @@ class FeedDemo {
     Title(
         "Live traffic: a simulated minute a second; stories come and go, tastes drift, clicks are "
         "late");
+    if (has_page_) fmt::print("  the page: {}/\n", Address());
     fmt::print("                                         how well clicks are told apart (AUC)\n");
     fmt::print("  {:>5} {:>10} {:>7} {:>7} {:>8}   {:>8} {:>8} {:>10} {:>8}\n", "time",
                "requests/s", "p50 ms", "p99 ms", "fresh ms", "learning", "frozen", "retrained",
@@ -243,6 +245,7 @@ class FeedDemo {
     start_seconds_ = Since(started);
     fmt::print("; it answers again after {:.2f} s, {:.2f} s of it as process {}\n",
                restart_seconds_, start_seconds_, service_->pid());
+    if (has_page_) fmt::print("  the page goes on: {}/\n", Address());
     PrintAudit(AuditSoon(all_acknowledged_));
   }
 
@@ -297,7 +300,10 @@ class FeedDemo {
   }
 
   void PrintNext() const {
-    Title("Your own clicks: a CSV file with the columns user, group, topic, story, click");
+    if (!options_.keep) fmt::print("\n  the service ends here; with --keep it goes on\n");
+    Title(
+        "Your own clicks: a CSV file with the columns user, group, topic, story, click\n"
+        "(with others: examples/online-ctr)");
     fmt::print("  {} train examples/feed.ctm --data clicks.csv --out runs/feed\n",
                session_.program);
     fmt::print("  {} serve examples/feed.ctm --state runs/feed --learn --data-dir data\n",
@@ -345,6 +351,7 @@ class FeedDemo {
   double start_seconds_ = 0;    // of those: since the old process was gone
   LogAudit audit_;
   bool agrees_ = false;
+  bool has_page_ = false;
 };
 
 }  // namespace

@@ -29,4 +29,10 @@ CountOrTime ParseCountOrTime(const std::string& text, const char* option) {
       kUsage, fmt::format("{} {}: wanted a number, or a time as 30s, 5m, 2h, 1d", option, text));
 }
 
+int64_t NanosecondsOf(const std::string& unit) {
+  if (unit == "ms") return 1'000'000;
+  if (unit == "us") return 1'000;
+  return unit == "ns" ? 1 : 1'000'000'000;
+}
+
 }  // namespace catamaran::cli

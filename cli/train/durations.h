@@ -19,5 +19,7 @@ struct CountOrTime {
 std::optional<int64_t> ParseCount(const std::string& text);
 // An error of usage that names `option` for anything else.
 CountOrTime ParseCountOrTime(const std::string& text, const char* option);
+// Of "s", "ms", "us" or "ns".
+int64_t NanosecondsOf(const std::string& unit);
 
 }  // namespace catamaran::cli

@@ -65,12 +65,6 @@ void SetValidEvery(const std::string& text, TrainerOptions& options) {
   (epochs ? options.valid_every_epochs : options.valid_every) = *count;
 }
 
-int64_t UnitOf(const std::string& unit) {
-  if (unit == "ms") return 1'000'000;
-  if (unit == "us") return 1'000;
-  return unit == "ns" ? 1 : 1'000'000'000;
-}
-
 // What decides the results, and is the same when the run goes on.
 RunSettings SettingsOf(const TrainCommand& command, const ProgramFile& file,
                        const TrainerOptions& options) {
@@ -147,7 +141,7 @@ TrainerOptions TrainerOptionsOf(Session& session, const TrainCommand& command) {
   options.patience = command.patience;
   options.max_refused = command.max_refused;
   options.time_column = command.time_column;
-  options.time_unit_ns = UnitOf(command.time_unit);
+  options.time_unit_ns = NanosecondsOf(command.time_unit);
   options.event_time = static_cast<int64_t>(
       command.event_time.value_or(static_cast<double>(RealClock().Now() / 1'000'000'000)) * 1e9);
   return options;
