@@ -26,6 +26,7 @@ const CHARTS = [
   ["AUC of served predictions", ["auc"], ["AUC"], share, false, true],
   ["Log loss", ["log_loss", "loss"], ["served", "newest step"], share, false, true],
   ["Calibration", ["calibration"], ["predicted / seen"], share, false, true],
+  ["Drift", ["prediction_psi", "feature_psi"], ["PSI of predictions", "of features"], share, true, true],
   ["Learning", ["examples", "feedback"], ["examples", "feedback"], rate, true, true],
   ["Freshness", ["freshness"], ["p99"], seconds, true, true],
   ["Waiting", ["waiting"], ["examples"], plain, true, true],
@@ -113,6 +114,8 @@ function showLearning(model) {
   const problem = get("problem");
   problem.hidden = !learning.problem;
   setText(problem, learning.problem);
+  get("drift").hidden = !learning.drift;
+  setText(get("drift"), learning.drift ? `Drift: ${learning.drift_why}` : "");
   get("pause").hidden = learning.paused;
   get("resume").hidden = !learning.paused;
   const select = get("commits");
@@ -226,6 +229,7 @@ function show() {
     ...(learning ? [
       ["AUC", share(learning.window_auc)],
       ["log loss", share(learning.window_log_loss)],
+      ["drift alarms", plain(learning.drift_alarms) + (learning.drift ? ", now" : "")],
       ["step", plain(learning.step)],
       ["examples learned", plain(learning.examples)],
       ["freshness p99", learning.freshness_count ? seconds(learning.freshness_p99) : seconds(null)],

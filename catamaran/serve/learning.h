@@ -89,6 +89,18 @@ struct LearningWindow {
   double calibration = 0;  // sum of predictions by sum of labels
 };
 
+// Whether what is learned from has changed lately (learn/drift_monitor.h). NaN: not known yet.
+struct LearningDrift {
+  bool alarm = false;
+  std::string why;            // of the alarm
+  int64_t alarms = 0;         // so far
+  double loss_ratio = 0;      // mean loss lately by that before
+  double bias_shift = 0;      // mean of prediction minus label lately, less that before
+  double prediction_psi = 0;  // population stability index of the predictions
+  double feature_psi = 0;     // the largest of the features'
+  std::string feature;        // which that is
+};
+
 struct LearningStatus {
   std::string model;
   bool running = false;  // false: stopped, or stopped by `problem`
@@ -117,6 +129,7 @@ struct LearningStatus {
 
   double loss = 0;  // of the newest step
   LearningWindow window;
+  LearningDrift drift;
   // From acknowledged to visible in `infer`, of the newest examples; seconds.
   double freshness_p50 = 0, freshness_p99 = 0;
   int64_t freshness_count = 0;

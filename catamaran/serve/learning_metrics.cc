@@ -3,6 +3,10 @@
 #include "catamaran/serve/learning_metrics.h"
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 namespace catamaran {
 namespace {
@@ -63,11 +67,50 @@ constexpr Series kSeries[] = {
     {false, "catamaran_learning_calibration",
      "Sum of the same predictions by the sum of their labels.",
      [](const S& s) { return s.window.calibration; }},
+    {false, "catamaran_learning_drift", "1 while the drift alarm is on.",
+     [](const S& s) { return s.drift.alarm ? 1.0 : 0.0; }},
+    {true, "catamaran_learning_drift_alarms_total", "How often the drift alarm was raised.",
+     [](const S& s) { return static_cast<double>(s.drift.alarms); }},
+    {false, "catamaran_learning_drift_loss_ratio", "Mean loss lately by the mean loss before.",
+     [](const S& s) { return s.drift.loss_ratio; }},
+    {false, "catamaran_learning_drift_bias_shift",
+     "Mean of prediction minus label lately, less that before.",
+     [](const S& s) { return s.drift.bias_shift; }},
+    {false, "catamaran_learning_drift_prediction_psi",
+     "Population stability index of the predictions lately against those before.",
+     [](const S& s) { return s.drift.prediction_psi; }},
+    {false, "catamaran_learning_drift_feature_psi",
+     "The largest population stability index of a feature.",
+     [](const S& s) { return s.drift.feature_psi; }},
     {false, "catamaran_learning_freshness_p50_seconds",
      "From acknowledged to visible in answers, median of the newest examples.",
      Number<&S::freshness_p50>},
     {false, "catamaran_learning_freshness_p99_seconds", "The same, 99th percentile.",
      Number<&S::freshness_p99>},
+};
+
+// The status of a moment: series of one scrape show the same, and it is made once for all of them.
+class RecentStatus {
+ public:
+  explicit RecentStatus(std::shared_ptr<const Learning> learning)
+      : learning_(std::move(learning)) {}
+
+  double Value(double (*of)(const LearningStatus& status)) {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (!taken_ || now - *taken_ > kRecent) {
+      status_ = learning_->status();
+      taken_ = now;
+    }
+    return of(status_);
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kRecent{100};
+  const std::shared_ptr<const Learning> learning_;
+  std::mutex mutex_;
+  std::optional<std::chrono::steady_clock::time_point> taken_;
+  LearningStatus status_;
 };
 
 }  // namespace
@@ -76,8 +119,9 @@ std::vector<std::shared_ptr<void>> AddLearningMetrics(Metrics& metrics, const st
                                                       std::shared_ptr<const Learning> learning) {
   std::vector<std::shared_ptr<void>> held;
   const Metrics::Labels labels = {{"model", model}};
+  const auto status = std::make_shared<RecentStatus>(std::move(learning));
   for (const Series& series : kSeries) {
-    const auto value = [learning, of = series.value] { return of(learning->status()); };
+    const auto value = [status, of = series.value] { return status->Value(of); };
     held.push_back(series.counter
                        ? metrics.AddCounterFunction(series.name, series.help, labels, value)
                        : metrics.AddGaugeFunction(series.name, series.help, labels, value));

@@ -98,8 +98,11 @@ std::vector<std::string> ProblemLines(const Value& overview) {
   std::vector<std::string> lines;
   for (const Value& model : Part(overview, "models")) {
     const Value& learning = Part(model, "learning");
+    const bool learns = learning.is_object();
+    const std::string drift = learns ? Text(learning, "drift_why") : "";
     for (const std::string& problem :
-         {Text(model, "reason"), learning.is_object() ? Text(learning, "problem") : ""}) {
+         {Text(model, "reason"), learns ? Text(learning, "problem") : "",
+          drift.empty() ? "" : "drift: " + drift}) {
       if (!problem.empty()) lines.push_back(fmt::format("{}: {}", Text(model, "name"), problem));
     }
   }

@@ -17,7 +17,8 @@ const nlohmann::json kOverview = nlohmann::json::parse(R"({
      "lately": {"requests": 812.3, "refused": 0, "p50": 0.0005, "p99": null, "examples": 12.25,
                 "freshness": 0.05, "lag_bytes": 0, "rows": 5000},
      "learning": {"running": true, "paused": false, "problem": "the disk is full",
-                  "window_auc": 0.71236, "window_log_loss": null, "commit": 7}},
+                  "window_auc": 0.71236, "window_log_loss": null, "commit": 7,
+                  "drift": true, "drift_why": "the loss rose"}},
     {"name": "old", "version": "1", "state": "UNAVAILABLE", "reason": "line 3 is wrong",
      "learning": null}]})");
 
@@ -29,8 +30,9 @@ TEST(OverviewText, IsALineForEachModel) {
                                     "12.2", "0.7124", "-", "50 ms", ::testing::_, "5000", "7"));
   EXPECT_EQ(lines[2].size(), lines[0].size());
   EXPECT_EQ(lines[2][2], "unavailable");
-  EXPECT_THAT(ProblemLines(kOverview),
-              ElementsAre("ctr: the disk is full", "old: line 3 is wrong"));
+  EXPECT_THAT(
+      ProblemLines(kOverview),
+      ElementsAre("ctr: the disk is full", "ctr: drift: the loss rose", "old: line 3 is wrong"));
 }
 
 TEST(OverviewText, WhatIsMissingIsNotKnown) {

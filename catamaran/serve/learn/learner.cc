@@ -61,7 +61,8 @@ void Learner::Open() {
       if (other.name == kLearnerPartName) part = &other;
     }
   }
-  ApplierOptions options{settings_.threads, settings_.progressive, settings_.window_examples};
+  ApplierOptions options{settings_.threads, settings_.progressive, settings_.window_examples,
+                         settings_.drift};
   applier_ = std::make_unique<LogApplier>(
       *model_.flat, model_.entry, model_.features, model_.feed, options,
       [this](LogOffset offset, std::vector<std::byte>& buffer, LogRecord& record) {
@@ -70,7 +71,7 @@ void Learner::Open() {
   checker_ =
       std::make_unique<BatchBuilder>(*model_.flat, model_.entry, model_.features, model_.feed);
   if (part != nullptr) {
-    LoadBytes(*part, applier_->stream(), &applier_->window());
+    LoadBytes(*part, applier_->stream(), applier_.get());
     log_options.reaches = applier_->stream().position();
   }
   log_ = Log::Open(*model_.fs, JoinPath(model_.directory, "log"), log_options);

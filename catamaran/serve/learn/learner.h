@@ -110,7 +110,7 @@ class Learner final : public Learning {
   // learner_commit.cc
   void MakeCoordinator(const LoadedState* loaded);
   std::string CutBytes();
-  void LoadBytes(const CommitPart& part, ExampleStream& stream, ProgressWindow* window) const;
+  void LoadBytes(const CommitPart& part, ExampleStream& stream, LogApplier* applier) const;
   void HoldLog();
   void HoldForKeptCommits();
   bool CommitDue(int64_t now) const;

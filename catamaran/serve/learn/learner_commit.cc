@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "catamaran/base/error.h"
@@ -12,24 +11,6 @@
 #include "catamaran/serve/learn/learner.h"
 
 namespace catamaran {
-
-std::string FormatLearnerPart(const std::string& stream, const std::string& window) {
-  const uint64_t size = stream.size();
-  std::string bytes(kLearnerPartMagic);
-  bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
-  return bytes + stream + window;
-}
-
-LearnerPart ParseLearnerPart(std::string_view bytes, const std::string& what) {
-  uint64_t size = 0;
-  const size_t header = kLearnerPartMagic.size() + sizeof(size);
-  if (bytes.size() < header || !bytes.starts_with(kLearnerPartMagic)) {
-    Fail("{}: it is not what a model that learns has saved, or a later version did", what);
-  }
-  std::memcpy(&size, bytes.data() + kLearnerPartMagic.size(), sizeof(size));
-  if (size > bytes.size() - header) Fail("{}: damaged: it is too short", what);
-  return {std::string(bytes.substr(header, size)), std::string(bytes.substr(header + size))};
-}
 
 void Learner::MakeCoordinator(const LoadedState* loaded) {
   CommitOptions options;
@@ -52,15 +33,16 @@ std::string Learner::CutBytes() {
   const ExampleStream& stream = applier_->stream();
   cut_position_ = stream.position();
   cut_oldest_ = stream.OldestNeeded();
-  return FormatLearnerPart(stream.Save(), applier_->window().Save());
+  return FormatLearnerPart({stream.Save(), applier_->window().Save(), applier_->drift().Save()});
 }
 
-void Learner::LoadBytes(const CommitPart& part, ExampleStream& stream,
-                        ProgressWindow* window) const {
+void Learner::LoadBytes(const CommitPart& part, ExampleStream& stream, LogApplier* applier) const {
   const LearnerPart saved = ParseLearnerPart(ReadBytesPart(*model_.fs, state_directory_, part),
                                              JoinPath(state_directory_, part.files.at(0).name));
   stream.Load(saved.stream);
-  if (window != nullptr) window->Load(saved.window);
+  if (applier == nullptr) return;
+  applier->window().Load(saved.window);
+  applier->drift().Load(saved.drift);
 }
 
 // Also an older commit may be what a later start finds whole: the log stays from there on.

@@ -1,7 +1,8 @@
 // serve/learn/learner_part.h
 //
 // What a commit of a learning model has beside its state: how far the log was learned from and what
-// waits (stream/join/example_stream.h), and the predictions of the last examples.
+// waits (stream/join/example_stream.h), the predictions of the last examples, and what the drift
+// alarm knows. The first version had no drift alarm; it is still read.
 
 #pragma once
 
@@ -11,14 +12,15 @@
 namespace catamaran {
 
 inline constexpr std::string_view kLearnerPartName = "learner";
-inline constexpr std::string_view kLearnerPartMagic = "catamaran learner 1\n";
+inline constexpr std::string_view kLearnerPartMagic = "catamaran learner 2\n";
 
 struct LearnerPart {
   std::string stream;  // ExampleStream::Save
   std::string window;  // ProgressWindow::Save
+  std::string drift;   // DriftMonitor::Save
 };
 
-std::string FormatLearnerPart(const std::string& stream, const std::string& window);
+std::string FormatLearnerPart(const LearnerPart& part);
 // An Error that begins with `what` if the bytes are not such.
 LearnerPart ParseLearnerPart(std::string_view bytes, const std::string& what);
 

@@ -8,7 +8,9 @@
 #include <thread>
 
 #include "catamaran/base/faulty_file.h"
+#include "catamaran/commit/bytes_participant.h"
 #include "catamaran/serve/learn/learn_test_util.h"
+#include "catamaran/serve/learn/learner_part.h"
 #include "catamaran/serve/learn/replay.h"
 
 namespace catamaran {
@@ -405,6 +407,59 @@ TEST_F(LearnerTest, WatchersHearOfChanges) {
   TrainMany(8, 16);
   Commit();
   EXPECT_EQ(heard, before);
+}
+
+// What it knows is a function of the log: of the commit and what the log has behind it, too.
+TEST_F(LearnerTest, TheDriftAlarmComesAndSurvivesAKill) {
+  settings["drift_window"] = "500";
+  settings["batch_rows"] = "64";
+  Start();
+  const auto train = [&](uint64_t from, uint64_t to, bool others) {
+    for (uint64_t i = from; i < to; i += 50) {
+      TrainRequest request;
+      request.inputs = testing::FeaturesOf(i, 50);
+      std::vector<float> labels, x;
+      for (uint64_t r = 0; r < 50; ++r) {
+        const uint64_t random = Mix64(i * 77 + r);
+        x.push_back(static_cast<float>(random % 256) / 256);
+        x.push_back(others ? 1 : static_cast<float>(random >> 8 & 255) / 256);
+        labels.push_back((x[2 * r] < 0.5F) != others ? 1 : 0);
+      }
+      request.inputs[2].tensor = Tensor::FromVector<float>({50, 2}, x);
+      request.inputs.push_back({"label", Tensor::FromVector<float>(labels)});
+      request.event_time_ns = kStart + static_cast<int64_t>(i) * kSecond / 100;
+      ASSERT_TRUE(TrainNow(*learner, request).first.ok());
+    }
+  };
+  train(0, 8000, false);
+  Commit();
+  ASSERT_FALSE(learner->status().drift.alarm) << learner->status().drift.why;
+  train(8000, 8300, false);
+  train(8300, 9000, true);  // not committed
+  Kill();
+  Start();
+  bool loss = false, feature = false;
+  for (uint64_t i = 9000; i < 12'000 && !(loss && feature); i += 100) {
+    train(i, i + 100, true);
+    Commit();
+    const std::string why = learner->status().drift.why;
+    loss |= why.find("the loss rose") != why.npos;
+    feature |= why.find("x[1] is distributed otherwise") != why.npos;
+  }
+  EXPECT_TRUE(loss);
+  EXPECT_TRUE(feature);
+  EXPECT_GT(learner->status().drift.alarms, 0);
+
+  HostedModel model = LoadLearning(fs, "m", settings);
+  std::string saved;
+  for (const CommitPart& part : model.loaded->other_parts) {
+    if (part.name != kLearnerPartName) continue;
+    saved = ParseLearnerPart(ReadBytesPart(fs, "m/state", part), "it").drift;
+  }
+  model.state = State::Create(*model.flat, testing::kLearningSeed);
+  ReplayOptions options;
+  options.measure = true;
+  EXPECT_EQ(Replay(model, *LogReader::Open(fs, "m/log"), options).drift, saved);
 }
 
 TEST_F(LearnerTest, StopLearnsWhatWasAcknowledgedAndRefusesTheRest) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "catamaran/base/error.h"
@@ -26,6 +27,7 @@ LogApplier::LogApplier(const Program& flat, const EntryPoints& entry,
         entry.train);
   }
   results_ = std::make_unique<ScalarResults>(*train_);
+  WatchFeatures(*flat.items.FindFunction(entry.train), entry, options.drift);
   if (!options.progressive || entry.infer.empty()) return;
   auto infer = Compile(flat, entry.infer, compile);
   for (size_t i = 0; i < infer->num_inputs(); ++i) {
@@ -37,6 +39,43 @@ LogApplier::LogApplier(const Program& flat, const EntryPoints& entry,
   if (infer_arguments_.size() == infer->num_inputs() && infer->num_outputs() > 0) {
     infer_ = std::move(infer);
   }
+}
+
+// Dense numbers, of arguments whose rows have a fixed shape; ids have no order to speak of.
+void LogApplier::WatchFeatures(const Function& train, const EntryPoints& entry,
+                               const DriftSettings& settings) {
+  std::vector<std::string> names;
+  for (size_t j = 0; j < train_->num_inputs(); ++j) {
+    const Value& argument = *train.param(static_cast<int>(j));
+    const bool label =
+        argument.name == kWeightArgument ||
+        std::find(entry.labels.begin(), entry.labels.end(), argument.name) != entry.labels.end();
+    const Type& type = argument.type;
+    if (label || !type.is_tensor() || type.is_ragged() || type.rank() == 0 ||
+        type.dtype() != DType::kF32) {
+      continue;
+    }
+    int64_t of_row = 1;
+    for (int axis = 1; axis < type.rank(); ++axis) {
+      of_row *= type.dim(axis).is_constant() ? type.dim(axis).constant() : 0;
+    }
+    for (int64_t at = 0; at < of_row; ++at) {
+      if (static_cast<int64_t>(names.size()) == settings.max_features) break;
+      names.push_back(of_row == 1 ? argument.name : fmt::format("{}[{}]", argument.name, at));
+      numbers_.push_back({j, of_row, at});
+    }
+  }
+  drift_ = std::make_unique<DriftMonitor>(settings, names);
+}
+
+void LogApplier::AddToDrift(std::span<const FeedValue> feeds, size_t row, float prediction,
+                            float label) {
+  row_numbers_.clear();
+  for (const FeatureNumber& number : numbers_) {
+    const auto* values = static_cast<const float*>(feeds[number.argument].tensor.data);
+    row_numbers_.push_back(values[static_cast<int64_t>(row) * number.of_row + number.at]);
+  }
+  drift_->Add(prediction, label, row_numbers_);
 }
 
 void LogApplier::Predict(std::span<const FeedValue> feeds, State& state) {
@@ -57,9 +96,11 @@ void LogApplier::Predict(std::span<const FeedValue> feeds, State& state) {
                       result.outputs[0].num_elements() == static_cast<int64_t>(rows.size());
   for (size_t r = 0; r < rows.size(); ++r) {
     const bool known = !std::isnan(rows[r].prediction);
-    if (!known && !usable) continue;
-    window_.Add(known ? rows[r].prediction : result.outputs[0].data<float>()[r], rows[r].label,
-                rows[r].weight);
+    const float prediction = known    ? rows[r].prediction
+                             : usable ? result.outputs[0].data<float>()[r]
+                                      : std::numeric_limits<float>::quiet_NaN();
+    window_.Add(prediction, rows[r].label, rows[r].weight);
+    if (drift_->on()) AddToDrift(feeds, r, prediction, rows[r].label);
   }
 }
 

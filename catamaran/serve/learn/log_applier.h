@@ -16,6 +16,7 @@
 #include "catamaran/exec/compile.h"
 #include "catamaran/exec/executable.h"
 #include "catamaran/serve/learn/batch_builder.h"
+#include "catamaran/serve/learn/drift_monitor.h"
 #include "catamaran/serve/learn/progress_window.h"
 #include "catamaran/stream/join/example_stream.h"
 #include "catamaran/train/scalar_results.h"
@@ -26,6 +27,7 @@ struct ApplierOptions {
   int threads = 1;
   bool progressive = false;  // predicts examples without a prediction before they are learned
   int64_t window_examples = 10'000;  // of what was predicted
+  DriftSettings drift = {.on = false};
 };
 
 // What became of a step.
@@ -45,6 +47,7 @@ class LogApplier {
   ExampleStream& stream() { return stream_; }
   const ExampleStream& stream() const { return stream_; }
   ProgressWindow& window() { return window_; }
+  DriftMonitor& drift() { return *drift_; }
 
   // Applies the record to everything but the state; `action` says what is left to do.
   void Apply(const LogRecord& record, StreamAction& action) { stream_.Apply(record, action); }
@@ -55,11 +58,22 @@ class LogApplier {
   StepOutcome Learn(const StreamAction& action, State& state);
 
  private:
+  // A number that each row of an argument has.
+  struct FeatureNumber {
+    size_t argument = 0;
+    int64_t of_row = 1, at = 0;  // which of how many
+  };
+  void WatchFeatures(const Function& train, const EntryPoints& entry,
+                     const DriftSettings& settings);
   void Predict(std::span<const FeedValue> feeds, State& state);
+  void AddToDrift(std::span<const FeedValue> feeds, size_t row, float prediction, float label);
 
   const ReadRecord read_;
   ExampleStream stream_;
   ProgressWindow window_;
+  std::unique_ptr<DriftMonitor> drift_;
+  std::vector<FeatureNumber> numbers_;
+  std::vector<float> row_numbers_;
   BatchBuilder batches_;
   std::shared_ptr<const Executable> train_, infer_;
   std::unique_ptr<ScalarResults> results_;

@@ -12,6 +12,7 @@
 #include "catamaran/base/error.h"
 #include "catamaran/serve/learn/learner_part.h"
 #include "catamaran/serve/learn/row_formats.h"
+#include "catamaran/serve/learn/settings.h"
 
 namespace catamaran {
 namespace {
@@ -139,12 +140,18 @@ ReplayResult Replay(const HostedModel& model, const LogReader& log, const Replay
   if (facts.program != 0 && facts.program != ProgramHash(*model.flat)) {
     result.notes.push_back("the log was written with another program");
   }
-  LogApplier applier(*model.flat, model.entry, model.features, model.feed,
-                     {result.threads, false, 1},
+  ApplierOptions measures{result.threads, false, 1};
+  if (options.measure) {
+    const LearnSettings settings = ParseLearnSettings(model.config.learning, model.entry.labels);
+    measures.progressive = settings.progressive;
+    measures.drift = settings.drift;
+  }
+  LogApplier applier(*model.flat, model.entry, model.features, model.feed, measures,
                      [&](LogOffset offset, std::vector<std::byte>& buffer, LogRecord& record) {
                        log.Read(offset, buffer, record);
                      });
   if (!part.stream.empty()) applier.stream().Load(part.stream);
+  if (options.measure) applier.drift().Load(part.drift);
 
   LogCursor cursor = log.Scan(from);
   result.begin = from;
@@ -174,6 +181,7 @@ ReplayResult Replay(const HostedModel& model, const LogReader& log, const Replay
   }
   result.end = applier.stream().position();
   result.stream = applier.stream().Save();
+  if (options.measure) result.drift = applier.drift().Save();
   result.seconds = static_cast<double>(SteadyClock().Now() - began) * 1e-9;
   return result;
 }

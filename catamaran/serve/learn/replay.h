@@ -37,6 +37,7 @@ struct ReplayOptions {
   // Bytes of the part of a commit that the state comes from (learner_part.h); empty: the state is
   // that of the log's beginning.
   std::string from_part;
+  bool measure = false;  // also predicts, as the settings of the model's config say: see `drift`
   std::function<void(LogOffset at, LogOffset end)> progress;  // now and then
 };
 
@@ -50,6 +51,7 @@ struct ReplayResult {
   double seconds = 0;
   int threads = 1;
   std::string stream;              // ExampleStream::Save at the end
+  std::string drift;               // DriftMonitor::Save at the end, if it measured
   std::vector<std::string> notes;  // what differs from when the log was written
 };
 

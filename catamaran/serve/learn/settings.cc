@@ -62,6 +62,12 @@ Setters SettersOf(LearnSettings& s) {
       to = std::decay_t<decltype(to)>(ParseDuration(text, what));
     };
   };
+  const auto number = [](double& to, double least, double most) -> Setter {
+    return [&to, least, most](std::string_view text, const std::string& what) {
+      to = ParseNumber(text, what);
+      if (to < least || to > most) Fail("{}: {} is not from {} to {}", what, text, least, most);
+    };
+  };
   const auto yes_no = [](bool& to) -> Setter {
     return [&to](std::string_view text, const std::string& what) { to = ParseYesNo(text, what); };
   };
@@ -74,6 +80,11 @@ Setters SettersOf(LearnSettings& s) {
       {"threads", count(s.threads, 1, 1024)},
       {"progressive", yes_no(s.progressive)},
       {"window_examples", count(s.window_examples, 1, 10'000'000)},
+      {"drift", yes_no(s.drift.on)},
+      {"drift_window", count(s.drift.window, 100, 10'000'000)},
+      {"drift_change", number(s.drift.change, 0, 1000)},
+      {"drift_psi", number(s.drift.psi, 0.05, 1000)},
+      {"drift_features", count(s.drift.max_features, 0, 1000)},
       {"event_clock", yes_no(s.event_clock)},
       {"tick", duration(s.tick_ns)},
       {"max_ahead", duration(s.max_ahead_ns)},

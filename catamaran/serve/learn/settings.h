@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catamaran/serve/learn/drift_monitor.h"
 #include "catamaran/stream/log/log.h"
 #include "catamaran/stream/record.h"
 
@@ -28,6 +29,7 @@ struct LearnSettings {
   bool progressive = true;  // examples that come without a prediction are predicted before they are
                             // learned from
   int64_t window_examples = 10'000;  // of progressive validation
+  DriftSettings drift;
   // The clock of the join is that of events alone: windows end when later events say so. Otherwise
   // time goes on by itself, and events may not be later than `max_ahead_ns` from now.
   bool event_clock = false;

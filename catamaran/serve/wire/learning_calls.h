@@ -57,6 +57,14 @@ void VisitStatus(const LearningStatus& status, Visit&& visit) {
   visit("window_auc", status.window.auc);
   visit("window_log_loss", status.window.log_loss);
   visit("window_calibration", status.window.calibration);
+  visit("drift", status.drift.alarm);
+  visit("drift_why", status.drift.why);
+  visit("drift_alarms", status.drift.alarms);
+  visit("drift_loss_ratio", status.drift.loss_ratio);
+  visit("drift_bias_shift", status.drift.bias_shift);
+  visit("drift_prediction_psi", status.drift.prediction_psi);
+  visit("drift_feature_psi", status.drift.feature_psi);
+  visit("drift_feature", status.drift.feature);
   visit("freshness_p50", status.freshness_p50);
   visit("freshness_p99", status.freshness_p99);
   visit("freshness_count", status.freshness_count);

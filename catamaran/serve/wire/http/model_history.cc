@@ -27,10 +27,11 @@ std::vector<uint64_t> CountsBetween(const ModelMoment& from, const ModelMoment& 
 }  // namespace
 
 const char* Name(HistoryField field) {
-  static constexpr const char* kNames[] = {"requests",    "refused",  "p50",        "p99",
-                                           "examples",    "feedback", "auc",        "log_loss",
-                                           "calibration", "loss",     "freshness",  "lag_bytes",
-                                           "waiting",     "rows",     "table_bytes"};
+  static constexpr const char* kNames[] = {
+      "requests",    "refused",    "p50",       "p99",         "examples",
+      "feedback",    "auc",        "log_loss",  "calibration", "prediction_psi",
+      "feature_psi", "loss",       "freshness", "lag_bytes",   "waiting",
+      "rows",        "table_bytes"};
   static_assert(std::size(kNames) == kHistoryFields);
   return kNames[static_cast<size_t>(field)];
 }
@@ -88,6 +89,8 @@ HistoryPoint PointBetween(const ModelMoment& from, const ModelMoment& to) {
     set(HistoryField::kLogLoss, now.window.log_loss);
     set(HistoryField::kCalibration, now.window.calibration);
   }
+  set(HistoryField::kPredictionPsi, now.drift.prediction_psi);
+  set(HistoryField::kFeaturePsi, now.drift.feature_psi);
   if (now.steps > 0) set(HistoryField::kLoss, now.loss);
   if (now.freshness_count > 0) set(HistoryField::kFreshness, now.freshness_p99);
   set(HistoryField::kLag,

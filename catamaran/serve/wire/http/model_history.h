@@ -39,6 +39,8 @@ enum class HistoryField : uint8_t {
   kAuc,
   kLogLoss,
   kCalibration,
+  kPredictionPsi,  // of the drift alarm
+  kFeaturePsi,
   kLoss,       // of the newest step
   kFreshness,  // 99th percentile, seconds
   kLag,        // bytes of the log
