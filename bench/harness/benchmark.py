@@ -81,7 +81,7 @@ class Benchmark:
     # The largest relative difference between the sides' "check" values; None: nothing to check.
     check_tolerance: Optional[float] = None
     # From our medians and those of a limit side's parts to the seconds the machine needs at
-    # least; None: no limit. Arguments: case, {side: {part: seconds}}.
+    # least; None: no limit (what it returns too). Arguments: case, {side: {part: seconds}}.
     limit: Optional[Callable[[str, Dict[str, Dict[str, float]]], float]] = None
     # Of tables: how many rows there are. Every side is told --rows; bench/run --rows changes it.
     rows: Optional[int] = None

@@ -98,15 +98,18 @@ def judge(bench, case, measured):
         measured["ratio"] = case.goal_seconds / ours
     measured["goals"] = {}
     for peer, goal in case.goals.items():
-        name = peer or measured["best_peer"]
+        name = peer or measured.get("best_peer")
+        if name not in peers:
+            continue  # it took no part, which was said
         measured["goals"][peer or "the best"] = {
             "goal": goal, "reached": peers[name] / ours}
     parts = next(f["parts"] for f in sides.values() if f["role"] == model.OURS)
     measured["figures"] = [judge_figure(figure, parts[figure.part]) for figure in case.figures]
     if bench.limit:
         floor = bench.limit(case.name, {n: f["parts"] for n, f in sides.items()})
-        measured["limit_seconds"] = floor
-        measured["limit"] = floor / ours
+        if floor is not None:
+            measured["limit_seconds"] = floor
+            measured["limit"] = floor / ours
 
 
 def judge_figure(figure, value):

@@ -23,7 +23,8 @@ def table(bench, result):
             one = figures["sides"].get(side.name)
             cells.append(number(one["median"] * scale) if one else "-")
         if bench.limit:
-            cells.append(f"{number(figures['limit_seconds'] * scale)} ({figures['limit']:.0%})")
+            cells.append(f"{number(figures['limit_seconds'] * scale)} ({figures['limit']:.0%})"
+                         if "limit" in figures else "–")
         cells.append("-" if figures["ratio"] is None else f"{figures['ratio']:.2f}")
         goals = [f"{g['reached']:.2f} of {g['goal']:g} x {peer}"
                  for peer, g in figures["goals"].items()]

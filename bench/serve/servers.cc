@@ -23,7 +23,7 @@ void NeedProgram(const std::string& path) {
     throw SkipCase(path + " is not there: run bench/setup serving");
 }
 
-// Writes model.onnx, and for `whole` its embeddings too.
+// Writes model.onnx: of a `kind` that bench/peers/serve_models.py explains.
 void WriteOnnx(const BenchModel& model, const std::string& directory, const char* kind) {
   NeedProgram(kPython);
   const std::string command = fmt::format("{} bench/peers/serve_models.py {} {} '{}' >&2", kPython,
@@ -56,7 +56,7 @@ BenchServer::BenchServer(const std::string& kind, const BenchModel& model, int t
     grpc_port_ = FreePort();
     const std::string program = bin + "/bench_serve_onnxruntime";
     NeedProgram(program);
-    WriteOnnx(model, directory, kind == "onnxruntime" ? "rows" : "split");
+    WriteOnnx(model, directory, "rows");
     command = {program,
                "--port",
                std::to_string(grpc_port_),
@@ -66,6 +66,7 @@ BenchServer::BenchServer(const std::string& kind, const BenchModel& model, int t
                directory + "/model.onnx",
                "--threads",
                std::to_string(threads)};
+    if (kind == "onnxruntime-split") command.push_back("--split");
   } else if (kind == "mlserver" || kind == "fastapi") {
     const int port = FreePort();
     (kind == "mlserver" ? grpc_port_ : http_port_) = port;
