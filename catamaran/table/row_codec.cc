@@ -26,6 +26,7 @@ RowKernels RowKernelsFor([[maybe_unused]] Isa isa) {
 
 RowCodec::RowCodec(const TableConfig& config, Isa isa)
     : store_(config.store),
+      isa_(isa),
       round_stream_(HashCombine(config.seed, kRoundStream)),
       grow_stream_(HashCombine(config.seed, kGrowStream)),
       kernels_(RowKernelsFor(isa)) {}

@@ -56,6 +56,7 @@ class RowCodec {
                    uint32_t* words) const;
 
   RowStore store() const { return store_; }
+  Isa isa() const { return isa_; }
   const RowKernels& kernels() const { return kernels_; }
 
  private:
@@ -63,6 +64,7 @@ class RowCodec {
                      int64_t step, uint32_t* words) const;
 
   RowStore store_;
+  Isa isa_;
   uint64_t round_stream_;
   uint64_t grow_stream_;
   RowKernels kernels_;

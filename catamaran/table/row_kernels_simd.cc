@@ -1,9 +1,7 @@
 #include "catamaran/table/row_kernels_simd.h"
 
-#include <cmath>
-#include <cstring>
-
 #include "catamaran/base/float_bits.h"
+#include "catamaran/table/rowwise_simd.h"
 
 namespace catamaran::CATAMARAN_ISA {
 namespace {
@@ -100,67 +98,19 @@ void Add(const float* __restrict gradient, float factor, float scale, int64_t co
   ForColumns(columns, [&](int64_t i) { sum[i] += gradient[i] * factor * scale; });
 }
 
-// rules::RowwiseAdagrad of one row of whole vectors, with the same bits. The sum of squares stays
-// in registers, so that a row does not wait for its own stores: it is what an update waits for.
-typedef float Lanes16 __attribute__((vector_size(64)));
-typedef float Lanes8 __attribute__((vector_size(32)));
-typedef float Lanes4 __attribute__((vector_size(16)));
-
-inline void LoadLanes(const float* from, Lanes16& lanes) {
-  std::memcpy(&lanes, from, sizeof(lanes));
-}
-
-inline float MeanSquare(const float* gradient, int64_t columns) {
-  Lanes16 x;
-  LoadLanes(gradient, x);
-  Lanes16 squares = x * x;
-  for (int64_t i = 16; i < columns; i += 16) {
-    LoadLanes(gradient + i, x);
-    squares += x * x;
-  }
-  const Lanes8 eight = __builtin_shufflevector(squares, squares, 0, 1, 2, 3, 4, 5, 6, 7) +
-                       __builtin_shufflevector(squares, squares, 8, 9, 10, 11, 12, 13, 14, 15);
-  const Lanes4 four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
-                      __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
-  const Lanes4 two = four + __builtin_shufflevector(four, four, 2, 3, 0, 1);
-  return (two[0] + two[1]) / static_cast<float>(columns);
-}
-
-inline void MoveRowwise(float rate, float epsilon, float* row, float* slot, const float* gradient,
-                        int64_t columns) {
-  const float total = *slot + MeanSquare(gradient, columns);
-  *slot = total;
-  rate /= std::sqrt(total) + epsilon;
-  for (int64_t i = 0; i < columns; i += 16) {
-    Lanes16 x, w;
-    LoadLanes(gradient + i, x);
-    LoadLanes(row + i, w);
-    w -= rate * x;
-    std::memcpy(row + i, &w, sizeof(w));
-  }
-}
-
 void Update(const rules::Factors<float>& factors, float* row, const float* gradient,
             float* const* slots, int64_t columns) {
   if (IsPlainRowwise(factors, columns)) {
-    MoveRowwise(factors.rate, factors.epsilon, row, slots[0], gradient, columns);
+    MoveRowwise(factors.rate, factors.epsilon, row, slots[0], PlainGradient{gradient}, columns);
   } else {
     rules::Apply(factors, row, gradient, slots, 1, columns);
-  }
-}
-
-void UpdateRowwise(const RowwiseStep& step, float* row, const float* gradient) {
-  if (step.columns == kCommonColumns) {
-    MoveRowwise(step.rate, step.epsilon, row, row + kCommonColumns, gradient, kCommonColumns);
-  } else {
-    MoveRowwise(step.rate, step.epsilon, row, row + step.columns, gradient, step.columns);
   }
 }
 
 }  // namespace
 
 RowKernels GetRowKernels() {
-  return {DecodeBf16, DecodeInt8, EncodeBf16, EncodeInt8, Assign, Add, Update, UpdateRowwise};
+  return {DecodeBf16, DecodeInt8, EncodeBf16, EncodeInt8, Assign, Add, Update};
 }
 
 }  // namespace catamaran::CATAMARAN_ISA

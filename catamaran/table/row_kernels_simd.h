@@ -38,8 +38,6 @@ struct RowKernels {
   // One step of an optimizer on one row.
   void (*update)(const rules::Factors<float>& factors, float* row, const float* gradient,
                  float* const* slots, int64_t columns);
-  // The same, where IsPlainRowwise, on a row whose slot lies right behind it.
-  void (*update_rowwise)(const RowwiseStep& step, float* row, const float* gradient);
 };
 
 namespace plain {

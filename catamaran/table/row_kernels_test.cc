@@ -28,21 +28,6 @@ TEST(RowKernels, WholeVectorsOfRowwiseAdagradHaveTheBitsOfTheRule) {
         RowKernelsFor(isa).update(factors, row.data() + 1, gradient.data() + 1, got_slots, columns);
         rules::Apply(factors, want.data() + 1, gradient.data() + 1, want_slots, 1, columns);
       }
-      // The same rows once more, each with its slot behind it.
-      std::vector<float> together = row;
-      together.push_back(got_sum[0]);
-      if (IsPlainRowwise(factors, columns)) {
-        RowKernelsFor(isa).update_rowwise({factors.rate, factors.epsilon, columns},
-                                          together.data() + 1, gradient.data() + 1);
-        std::vector<float> next = want;
-        std::vector<float> next_sum = want_sum;
-        float* slots[kMaxSlots] = {next_sum.data()};
-        rules::Apply(factors, next.data() + 1, gradient.data() + 1, slots, 1, columns);
-        next.push_back(next_sum[0]);
-        EXPECT_EQ(together, next) << columns;
-      } else {
-        EXPECT_NE(columns % 16, 0);
-      }
       EXPECT_EQ(row, want) << columns;
       EXPECT_EQ(got_sum, want_sum) << columns;
     }

@@ -143,8 +143,8 @@ class RowRules {
   // has width() numbers; those of columns that the row lacks are not read.
   void Update(const StepRule& rule, RowClass c, const float* gradient, uint32_t* record) const;
 
-  // What codec().kernels().update_rowwise has to know to do the same to rows of the full width,
-  // whose embedding it is given; 0 columns if it cannot.
+  // What is all that an update of rows of the full width has to know, if it is that plain; else 0
+  // columns.
   RowwiseStep RowwiseOf(const StepRule& rule) const {
     if (codec_.store() != RowStore::kF32 || !IsPlainRowwise(rule.factors, config_.width)) return {};
     return {rule.factors.rate, rule.factors.epsilon, config_.width};

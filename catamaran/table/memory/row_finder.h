@@ -22,6 +22,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "catamaran/table/memory/index_line.h"
@@ -52,9 +53,10 @@ class RowFinder {
         row_words_(static_cast<size_t>(row_words)),
         nothing_(const_cast<uint32_t*>(nothing)) {}
 
-  const ShardDoor* DoorOf(uint64_t hash) const {
-    return doors_ + (hash >> 1 >> (63 - shard_bits_));
-  }
+  const uint32_t* nothing() const { return nothing_; }
+
+  size_t ShardOf(uint64_t hash) const { return hash >> 1 >> (63 - shard_bits_); }
+  const ShardDoor* DoorOf(uint64_t hash) const { return doors_ + ShardOf(hash); }
 
   const IndexLine* HomeLine(const ShardDoor* door, uint64_t hash) const {
     return ShardIndex::HomeLine(door->root->load(std::memory_order_acquire), hash);
@@ -81,15 +83,21 @@ class RowFinder {
     const IndexLine* home = HomeLine(door, hash);
     const EntryMask others = OtherMatches(home, hash);
     if (others != 0) return SightOf(door, home, others);
-    if (IndexLine::Reach(home->State()) == 0) return {nothing_, kNoRow};
+    if (IndexLine::Reach(home->State()) == 0) return Nothing();
     return FirstSight(door, After(door, home, hash), hash);
   }
 
  private:
+  // Its handle is one that might be, so that who asks for memory by handles need not look.
+  Sight Nothing() const { return {nothing_, RowHandle(RowClass::kFull, 0)}; }
   Sight SightOf(const ShardDoor* door, const IndexLine* line, EntryMask match) const {
-    const RowHandle handle = line->FirstHandle(match);
-    const bool seen = match != 0 && handle.row_class() == RowClass::kFull;
-    return {seen ? door->rows + handle.index() * row_words_ : nothing_, handle};
+    if (match != 0) [[likely]] {
+      const RowHandle handle = line->Handle(std::countr_zero(match));
+      if (handle.IsOf(RowClass::kFull)) [[likely]] {
+        return {door->rows + handle.index() * row_words_, handle};
+      }
+    }
+    return Nothing();
   }
   static EntryMask OtherMatches(const IndexLine* line, uint64_t hash) {
     const EntryMask match = line->Match(IndexLine::TagOf(hash));

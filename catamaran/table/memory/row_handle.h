@@ -26,6 +26,9 @@ class RowHandle {
 
   // REQUIRES for these: it is a row.
   constexpr RowClass row_class() const { return static_cast<RowClass>(bits_ >> kIndexBits); }
+  constexpr bool IsOf(RowClass c) const {
+    return (bits_ ^ static_cast<uint32_t>(c) << kIndexBits) < kMaxRows;
+  }
   constexpr uint32_t index() const { return bits_ & (kMaxRows - 1); }
 
   constexpr uint32_t bits() const { return bits_; }

@@ -37,7 +37,11 @@ class RowRequest {
 
 StepVisitor::StepVisitor(MemoryStore& store, const RowRules& rules, TableSketch* sketch,
                          std::span<const std::unique_ptr<RowChanges>> changes)
-    : store_(store), rules_(rules), sketch_(sketch), changes_(changes) {
+    : store_(store),
+      rules_(rules),
+      sketch_(sketch),
+      changes_(changes),
+      push_rowwise_(RowwisePushFor(rules.codec().isa())) {
   rows_made_.resize(kMaxTableFeatures + 1);
   size_t words = 0;
   for (const RowLayout::Class& c : rules.layout().classes) {
@@ -65,24 +69,18 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
       !observed_ && push_rules.size() == 1 ? rules_.RowwiseOf(push_rules.front()) : RowwiseStep();
   if (sketch_ == nullptr && rowwise.columns > 0 && !rules_.fades() &&
       !CATAMARAN_ROW_WORDS_ARE_ATOMICS) {
-    // The most common step, in few instructions: the more of them there are between the requests
-    // of one key and those of the next, the fewer the processor has under way at once.
-    const auto update = rules_.codec().kernels().update_rowwise;
-    const int embedding = rules_.layout().of(RowClass::kFull).embedding;
-    VisitFound(keys, [this, rowwise, update, embedding, now = now_, following = following_](
-                         const StepKey& key, uint32_t* row, RowHandle handle) {
-      if (following) ChangesFor(key.hash).BeforeSlotChange(handle);
-      const float* const gradient =
-          key.factor == 1 && key.scale == 1 ? key.gradient : GradientOf(key);
-      const uint32_t tag = BeginRowWrite(row);
-      if (row[row_words::kLastSeen] < now) row[row_words::kLastSeen] = now;
-      update(rowwise, reinterpret_cast<float*>(row + embedding), gradient);
-      EndRowWrite(row, tag);
-    });
+    const RowLayout::Class& full = rules_.layout().of(RowClass::kFull);
+    num_late_ = push_rowwise_({.finder = store_.Finder(kNothing),
+                               .changes = following_ ? changes_.data() : nullptr,
+                               .step = rowwise,
+                               .row_words = full.words,
+                               .embedding = full.embedding,
+                               .last_seen = now_},
+                              keys.data(), keys.size(), late_.data());
+    VisitRowsAgain(keys);
   } else if (sketch_ == nullptr) {
-    VisitFound(keys, [this](const StepKey& key, uint32_t* row, RowHandle handle) {
-      WriteRow(key, row, handle);
-    });
+    VisitRows(keys);
+    VisitRowsAgain(keys);
   } else {
     // What a sketch admits depends on the order of the keys.
     num_late_ = keys.size();
@@ -107,8 +105,7 @@ void StepVisitor::WriteRow(const StepKey& key, uint32_t* row, RowHandle handle) 
   EndRowWrite(row, tag);
 }
 
-template <class Writer>
-void StepVisitor::VisitRows(std::span<const StepKey> all, Writer write) {
+void StepVisitor::VisitRows(std::span<const StepKey> all) {
   struct Flight {
     const ShardDoor* door;
     const IndexLine* line;
@@ -141,7 +138,7 @@ void StepVisitor::VisitRows(std::span<const StepKey> all, Writer write) {
     if (const size_t k = i - 2 * kAhead; k < n) {
       const Flight& flight = flights[k % kFlights];
       if (RecordKey(flight.row) == keys[k].key && flight.row != kNothing) [[likely]] {
-        write(keys[k], flight.row, flight.handle);
+        WriteRow(keys[k], flight.row, flight.handle);
       } else {
         *late++ = static_cast<uint32_t>(k);
       }
@@ -150,8 +147,7 @@ void StepVisitor::VisitRows(std::span<const StepKey> all, Writer write) {
   num_late_ = static_cast<size_t>(late - late_.data());
 }
 
-template <class Writer>
-void StepVisitor::VisitRowsAgain(std::span<const StepKey> keys, Writer write) {
+void StepVisitor::VisitRowsAgain(std::span<const StepKey> keys) {
   std::array<RowFinder::Sight, kFlights> sights;
   const RowFinder finder = store_.Finder(kNothing);
   const RowRequest ask_for_row(rules_.layout().of(RowClass::kFull).words);
@@ -169,7 +165,7 @@ void StepVisitor::VisitRowsAgain(std::span<const StepKey> keys, Writer write) {
       const uint32_t place = late_[k];
       const auto [row, handle] = sights[k % kFlights];
       if (RecordKey(row) == keys[place].key && row != kNothing) {
-        write(keys[place], row, handle);
+        WriteRow(keys[place], row, handle);
       } else {
         late_[num_late++] = place;
       }

@@ -16,6 +16,7 @@
 
 #include "catamaran/table/memory/memory_store.h"
 #include "catamaran/table/memory/row_changes.h"
+#include "catamaran/table/memory/rowwise_push_simd.h"
 #include "catamaran/table/memory/step_batch.h"
 #include "catamaran/table/row_rules.h"
 #include "catamaran/table/sketch.h"
@@ -40,16 +41,8 @@ class StepVisitor {
  private:
   // Writes the rows of the full width that are found at first sight (row_finder.h), and leaves the
   // other keys in late_. The same for those, at second sight. Both add and move nothing.
-  // `write(key, row, handle)` does to a row what the step says; see WriteRow.
-  template <class Writer>
-  void VisitRows(std::span<const StepKey> keys, Writer write);
-  template <class Writer>
-  void VisitRowsAgain(std::span<const StepKey> keys, Writer write);
-  template <class Writer>
-  void VisitFound(std::span<const StepKey> keys, Writer write) {
-    VisitRows(keys, write);
-    VisitRowsAgain(keys, write);
-  }
+  void VisitRows(std::span<const StepKey> keys);
+  void VisitRowsAgain(std::span<const StepKey> keys);
   // A row of the full width, for any step.
   void WriteRow(const StepKey& key, uint32_t* row, RowHandle handle);
   // All that can happen to the keys of late_, in their order.
@@ -92,6 +85,7 @@ class StepVisitor {
   const RowRules& rules_;
   TableSketch* const sketch_;
   const std::span<const std::unique_ptr<RowChanges>> changes_;
+  const RowwisePushFn push_rowwise_;
 
   // Of the visit.
   const TableStep* step_ = nullptr;

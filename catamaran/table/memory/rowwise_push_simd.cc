@@ -1,0 +1,116 @@
+#include "catamaran/table/memory/rowwise_push_simd.h"
+
+#include <algorithm>
+
+#include "catamaran/table/rowwise_simd.h"
+
+namespace catamaran::CATAMARAN_ISA {
+namespace {
+
+constexpr size_t kAhead = 32;     // keys between the stages of a look-up
+constexpr size_t kFlights = 128;  // a power of two, more than twice that
+constexpr int64_t kCommonColumns = 16;
+constexpr ptrdiff_t kMostWords = 128;  // asked for; then the processor sees the pattern itself
+
+// kColumns 0: as many as the push says. What the loop needs is in local variables, which compiler
+// barriers do not make it load again.
+template <int64_t kColumns, bool kFollowing>
+size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t* late) {
+  struct Flight {
+    const ShardDoor* door;
+    const IndexLine* line;
+  };
+  struct Found {
+    uint32_t* row;
+    RowHandle handle;
+  };
+  Flight flights[kFlights];
+  Found found[kFlights];
+  const RowFinder finder = push.finder;
+  const uint32_t* const nothing = finder.nothing();
+  const int64_t columns = kColumns > 0 ? kColumns : push.step.columns;
+  const float rate = push.step.rate, epsilon = push.step.epsilon;
+  const ptrdiff_t embedding = push.embedding, last_word = push.row_words - 1;
+  [[maybe_unused]] const ptrdiff_t asked_words = std::min(last_word, kMostWords);
+  const uint32_t last_seen = push.last_seen;
+  const uint32_t* const first_late = late;
+
+  const auto ask_for_line = [&](size_t i) __attribute__((always_inline)) {
+    const uint64_t hash = keys[i].hash;
+    const ShardDoor* const door = finder.DoorOf(hash);
+    const IndexLine* const line = finder.HomeLine(door, hash);
+    flights[i % kFlights] = {door, line};
+    PrefetchLineOf(line);
+  };
+  const auto ask_for_row = [&](size_t i) __attribute__((always_inline)) {
+    const auto [door, line] = flights[i % kFlights];
+    const auto [row, handle] = finder.FirstSight(door, line, keys[i].hash);
+    // As many requests wherever in a line the row begins, so that the processor never guesses it
+    // wrong; a line that is asked for twice costs nothing.
+    PrefetchLineOf(row);
+    if constexpr (kColumns == kCommonColumns) {
+      PrefetchLineOf(row + 16);
+    } else {
+      for (ptrdiff_t w = 16; w < asked_words; w += 16) PrefetchLineOf(row + w);
+    }
+    PrefetchLineOf(row + last_word);
+    found[i % kFlights].row = row;
+    if constexpr (kFollowing) {
+      found[i % kFlights].handle = handle;
+      push.changes[finder.ShardOf(keys[i].hash)]->PrefetchSlot(handle);
+    }
+  };
+  const auto write = [&](size_t i) __attribute__((always_inline)) {
+    const StepKey& key = keys[i];
+    uint32_t* const row = found[i % kFlights].row;
+    if (RecordKey(row) != key.key || row == nothing) [[unlikely]] {
+      *late++ = static_cast<uint32_t>(i);
+      return;
+    }
+    if constexpr (kFollowing) {
+      push.changes[finder.ShardOf(key.hash)]->BeforeSlotChange(found[i % kFlights].handle);
+    }
+    auto* const numbers = reinterpret_cast<float*>(row + embedding);
+    const uint32_t tag = BeginRowWrite(row);
+    const uint32_t seen = row[row_words::kLastSeen];
+    row[row_words::kLastSeen] = seen < last_seen ? last_seen : seen;
+    MoveRowwise(rate, epsilon, numbers, numbers + columns,
+                ScaledGradient{key.gradient, key.factor, key.scale}, columns);
+    EndRowWrite(row, tag);
+  };
+
+  // The first keys have none before them whose later stages could be done meanwhile, the last none
+  // behind them.
+  size_t i = 0;
+  for (const size_t end = std::min(n, 2 * kAhead); i < end; ++i) {
+    ask_for_line(i);
+    if (i >= kAhead) ask_for_row(i - kAhead);
+  }
+  for (; i < n; ++i) {
+    ask_for_line(i);
+    ask_for_row(i - kAhead);
+    write(i - 2 * kAhead);
+  }
+  for (; i < n + 2 * kAhead; ++i) {
+    if (i - kAhead < n) ask_for_row(i - kAhead);
+    if (i - 2 * kAhead < n) write(i - 2 * kAhead);
+  }
+  return static_cast<size_t>(late - first_late);
+}
+
+template <int64_t kColumns>
+size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t* late) {
+  return push.changes == nullptr ? PushRows<kColumns, false>(push, keys, n, late)
+                                 : PushRows<kColumns, true>(push, keys, n, late);
+}
+
+size_t PushAnyRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t* late) {
+  return push.step.columns == kCommonColumns ? PushRows<kCommonColumns>(push, keys, n, late)
+                                             : PushRows<0>(push, keys, n, late);
+}
+
+}  // namespace
+
+RowwisePushFn GetRowwisePush() { return PushAnyRows; }
+
+}  // namespace catamaran::CATAMARAN_ISA
