@@ -1,6 +1,8 @@
 #include "catamaran/base/background.h"
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <semaphore>
 #include <utility>
 
@@ -14,43 +16,47 @@
 namespace catamaran {
 namespace {
 
-// The slices of one background thread, and the thread at idle priority that grants them.
+// The slices of one background thread, and the thread at idle priority that grants them. On a busy
+// machine that thread may not run for seconds, so nobody waits for its end: it is on its own, with
+// its share of what the two have in common.
 class Pace {
  public:
   Pace() : begin_(SteadyClock().Now()) {
-    idle_ = std::thread([this] {
+    std::thread([talk = talk_] {
 #ifdef __linux__
       const sched_param none{};
       pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
 #endif
       while (true) {
-        wanted_.acquire();
-        if (over_) return;
-        granted_.release();
+        talk->wanted.acquire();
+        if (talk->over) return;
+        talk->granted.release();
       }
-    });
+    }).detach();
   }
   ~Pace() {
-    // A wish that is open was not answered yet; the answer to it comes first.
-    if (asked_) granted_.acquire();
-    over_ = true;
-    wanted_.release();
-    idle_.join();
+    talk_->over = true;
+    talk_->wanted.release();
   }
+  Pace(const Pace&) = delete;
+  Pace& operator=(const Pace&) = delete;
 
   void Breathe() {
     if (SteadyClock().Now() - begin_ < kBackgroundSliceNs) return;
-    if (!asked_) wanted_.release();
-    asked_ = !granted_.try_acquire_for(std::chrono::nanoseconds(kBackgroundWaitNs));
+    if (!asked_) talk_->wanted.release();
+    asked_ = !talk_->granted.try_acquire_for(std::chrono::nanoseconds(kBackgroundWaitNs));
     begin_ = SteadyClock().Now();
   }
 
  private:
-  std::binary_semaphore wanted_{0}, granted_{0};
+  struct Talk {
+    // Not binary: the end may be said beside a wish that is still open.
+    std::counting_semaphore<> wanted{0}, granted{0};
+    std::atomic<bool> over = false;
+  };
+  const std::shared_ptr<Talk> talk_ = std::make_shared<Talk>();
   bool asked_ = false;
-  bool over_ = false;  // written before wanted_ is released, read after it is acquired
   int64_t begin_;
-  std::thread idle_;
 };
 
 thread_local Pace* pace = nullptr;

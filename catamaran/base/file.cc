@@ -42,8 +42,16 @@ std::string FileSystem::ReadAll(const std::string& path, size_t max_bytes) const
 }
 
 void FileSystem::MakeDirectories(const std::string& path) {
-  if (IsDirectory(path)) return;
   const std::string parent = ParentDirectory(path);
+  if (IsDirectory(path)) {
+    // Who made it may have died before it synced the name. (Those above it were synced first.)
+    try {
+      SyncDirectory(parent);
+    } catch (const Error&) {
+      // A directory that others made may lie where this user cannot look.
+    }
+    return;
+  }
   if (parent != path) MakeDirectories(parent);
   MakeDirectory(path);
   SyncDirectory(parent);
