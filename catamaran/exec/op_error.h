@@ -21,8 +21,8 @@ struct LocatedError final : Error {
 // "models/x.ctm:7: div: what" and a line for each frame: "  in linear fc1, models/x.ctm:3".
 std::string OpMessage(const Op& op, const SourceTable& sources, std::string_view what);
 
-// Turns what a kernel threw into an Error with that message. What is no std::exception is
-// passed on as it is.
+// Turns what a kernel threw into an Error with that message; a StorageError stays one. What is no
+// std::exception is passed on as it is.
 std::exception_ptr WithOp(const Op& op, const SourceTable& sources, std::exception_ptr error);
 
 // Runs `body`; what it throws is rethrown with the op's message.

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/storage_error.h"
 #include "catamaran/serve/status.h"
 
 namespace catamaran {
@@ -16,6 +17,8 @@ namespace catamaran {
 inline Status StatusOfException() {
   try {
     throw;
+  } catch (const StorageError& error) {
+    return {StatusCode::kInternal, error.what()};
   } catch (const Error& error) {
     return {StatusCode::kInvalidArgument, error.what()};
   } catch (const std::bad_alloc&) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/storage_error.h"
 #include "catamaran/base/suggest.h"
 #include "catamaran/nn/standard.h"
 #include "catamaran/serve/learning.h"
@@ -169,10 +170,19 @@ std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const st
   } else if (config.learn) {
     Fail("a model that learns needs a data directory");
   }
-  HostedModel model = LoadModel(*options_.fs, options_.words, name, config, directory);
-  model.version = version;
-  return std::make_shared<ServedModel>(std::move(model), options_.start_learning,
-                                       *options_.metrics);
+  const auto make = [&] {
+    HostedModel model = LoadModel(*options_.fs, options_.words, name, config, directory);
+    model.version = version;
+    return std::make_shared<ServedModel>(std::move(model), options_.start_learning,
+                                         *options_.metrics);
+  };
+  try {
+    return make();
+  } catch (const StorageError&) {
+    // Damage that was noted is looked for and passed over the next time.
+    if (directory.empty() || !DamageIsNoted(*options_.fs, directory)) throw;
+  }
+  return make();
 }
 
 Status ModelServer::Load(const std::string& name, const ModelConfig& config) {

@@ -226,13 +226,16 @@ std::string Encode(const RollbackRecord& record) {
   message.set_first_step(record.first_step);
   message.set_last_step(record.last_step);
   message.set_examples(record.examples);
+  message.set_again_steps(record.again_steps);
+  message.set_again_examples(record.again_examples);
   return Serialize(message);
 }
 
 void Decode(std::span<const std::byte> payload, RollbackRecord& record) {
   const auto message = ParseMessage<proto::Rollback>(payload, "a rollback in the log");
-  record = {message.commit(),     message.commit_step(), message.offset(),
-            message.first_step(), message.last_step(),   message.examples()};
+  record = {message.commit(),      message.commit_step(),   message.offset(),
+            message.first_step(),  message.last_step(),     message.examples(),
+            message.again_steps(), message.again_examples()};
 }
 
 std::string Encode(const CommitNoteRecord& record) {

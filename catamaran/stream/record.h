@@ -136,6 +136,8 @@ struct RollbackRecord {
   uint64_t offset = 0;                     // where the log stood at that commit
   int64_t first_step = 0, last_step = -1;  // numbers of those that are skipped, both included
   int64_t examples = 0;                    // in them
+  // Of them, what earlier rollbacks have listed.
+  int64_t again_steps = 0, again_examples = 0;
   friend bool operator==(const RollbackRecord&, const RollbackRecord&) = default;
 };
 

@@ -10,6 +10,8 @@
 
 #include "catamaran/base/cpu.h"
 #include "catamaran/base/error.h"
+#include "catamaran/base/storage_error.h"
+#include "catamaran/serve/model/load_model.h"
 
 namespace catamaran {
 namespace {
@@ -37,7 +39,13 @@ Learner::Learner(HostedModel model, const Clock& clock, const Clock& steady)
            rule.late_weight, model_.entry.train);
     }
   }
-  Open();
+  try {
+    Open();
+  } catch (const StorageError& error) {
+    NoteDamage(*model_.fs, model_.directory, error.what());
+    throw;
+  }
+  if (settings_.move_rows) mover_ = std::make_unique<RowMover>(*state_);
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -45,6 +53,7 @@ Learner::~Learner() {
   accepting_ = false;
   end_ = true;
   if (thread_.joinable()) thread_.join();
+  mover_.reset();
   try {
     commits_.reset();
     log_->Close();
@@ -73,7 +82,12 @@ void Learner::Open() {
   if (part != nullptr) {
     LoadBytes(*part, applier_->stream(), applier_.get());
     log_options.reaches = applier_->stream().position();
+    log_options.wanted_id = NumberIn(model_.loaded->positions, kLogIdPosition, 16).value_or(0);
   }
+  if (model_.loaded && !model_.loaded->warnings.empty()) {
+    status_.problem = fmt::format("{}", fmt::join(model_.loaded->warnings, "; "));
+  }
+  to_be_verified_ = DamageIsNoted(*model_.fs, model_.directory);
   log_ = Log::Open(*model_.fs, JoinPath(model_.directory, "log"), log_options);
   if (part == nullptr && model_.loaded && log_->end() > log_->begin()) {
     Fail(
@@ -86,7 +100,7 @@ void Learner::Open() {
   last_commit_at_ = steady_.Now();
   // From here on the log alone decides: what it starts from must not be lost.
   if (part == nullptr) {
-    Committed(commits_->Commit());
+    Committed(commits_->Commit(PositionsNow()));
   }
   Recover();
   UpdateStatus();
@@ -147,6 +161,9 @@ void Learner::Run() {
     LogCursor cursor = log_->Follow(std::max(applier_->stream().position(), log_->begin()));
     while (!end_) Turn(cursor);
     if (committing_) FinishCommit();
+  } catch (const StorageError& error) {
+    NoteDamage(*model_.fs, model_.directory, error.what());
+    StandStill(fmt::format("{}. The next start verifies all that was saved", error.what()));
   } catch (const std::exception& error) {
     StandStill(error.what());
   }
@@ -182,8 +199,16 @@ void Learner::RefuseAll(const Status& status) {
   for (Applied& applied : std::exchange(when_applied_, {})) applied.then();
 }
 
+// Throws what went wrong with saved rows.
+void Learner::LookAtMover() {
+  if (!mover_ || !mover_->done()) return;
+  mover_->Wait();
+  mover_.reset();
+}
+
 void Learner::Turn(LogCursor& cursor) {
   TakeRequests();
+  LookAtMover();
   int64_t wait = kLongestWait;
   if (waiting_since_ != 0 && append_again_at_ == 0) {
     wait = std::clamp(waiting_since_ + settings_.batch_ns - steady_.Now(), int64_t{0}, wait);

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "catamaran/base/clock.h"
+#include "catamaran/commit/row_mover.h"
 #include "catamaran/commit/state_file.h"
 #include "catamaran/serve/hosted_model.h"
 #include "catamaran/serve/learn/batch_builder.h"
@@ -92,6 +93,7 @@ class Learner final : public Learning {
   void WriteSchemas();
   void Run();
   void Turn(LogCursor& cursor);
+  void LookAtMover();
   void ApplyRecord(const LogRecord& record);
   void LearnStep(const StreamAction& action, bool live);
   void TakeRequests();
@@ -109,6 +111,7 @@ class Learner final : public Learning {
 
   // learner_commit.cc
   void MakeCoordinator(const LoadedState* loaded);
+  Positions PositionsNow() const;
   std::string CutBytes();
   void LoadBytes(const CommitPart& part, ExampleStream& stream, LogApplier* applier) const;
   void HoldLog();
@@ -150,6 +153,8 @@ class Learner final : public Learning {
 
   // --- The thread's own.
   std::unique_ptr<CommitCoordinator> commits_;  // goes before the state
+  std::unique_ptr<RowMover> mover_;             // of saved rows into memory; so does this
+  bool to_be_verified_ = false;                 // damage was found; a commit without it is to come
   LogOffset live_from_ = 0;  // records from here on were not there when it started
   int64_t scheduled_examples_ = 0, scheduled_steps_ = 0;  // in the log and not applied yet
   int64_t waiting_since_ = 0;                             // by steady_; 0: nothing waits

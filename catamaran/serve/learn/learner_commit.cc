@@ -9,6 +9,7 @@
 #include "catamaran/commit/bytes_participant.h"
 #include "catamaran/commit/commit_directory.h"
 #include "catamaran/serve/learn/learner.h"
+#include "catamaran/serve/model/load_model.h"
 
 namespace catamaran {
 
@@ -27,6 +28,14 @@ void Learner::MakeCoordinator(const LoadedState* loaded) {
                                [this] { log_->WaitDurable(cut_position_); }}));
   newest_commit_ = loaded != nullptr ? loaded->commit : 0;
   newest_commit_step_ = state_->step();
+}
+
+// The log that a commit belongs to, how far it was read, and from where on it is still needed.
+Positions Learner::PositionsNow() const {
+  const ExampleStream& stream = applier_->stream();
+  return {{kLogPosition, std::to_string(stream.position())},
+          {kLogIdPosition, fmt::format("{:016x}", log_->id())},
+          {kLogNeededPosition, std::to_string(stream.OldestNeeded())}};
 }
 
 std::string Learner::CutBytes() {
@@ -50,6 +59,10 @@ void Learner::HoldForKeptCommits() {
   for (const FoundCommit& found : FindCommits(*model_.fs, state_directory_).commits) {
     const CommitPart* part = found.manifest.Find(kLearnerPartName);
     if (part == nullptr) continue;
+    if (const auto needed = NumberIn(found.manifest.positions, kLogNeededPosition, 10)) {
+      needed_by_commit_[found.commit] = *needed;
+      continue;
+    }
     try {
       ExampleStream stream;
       LoadBytes(*part, stream, nullptr);
@@ -107,7 +120,7 @@ void Learner::StartCommit(int64_t now) {
   last_commit_steps_ = stream.counts().steps;
   last_commit_changes_ = changes_;
   try {
-    commits_->StartCommit({{"log", std::to_string(stream.position())}});
+    commits_->StartCommit(PositionsNow());
     committing_ = true;
   } catch (const Error& error) {
     {
@@ -142,6 +155,7 @@ void Learner::Committed(const CommitResult& result) {
   newest_commit_ = result.commit;
   newest_commit_step_ = result.step;
   needed_by_commit_[result.commit] = cut_oldest_;
+  if (std::exchange(to_be_verified_, false)) DamageIsPassed(*model_.fs, model_.directory);
   const CommitNoteRecord note{result.commit, result.step, cut_position_};
   TryAppend(RecordType::kCommitNote, applier_->stream().clock_ns(), Encode(note));
   HoldLog();
@@ -182,9 +196,15 @@ void Learner::BeginRollback() {
     }
     ExampleStream then;
     LoadBytes(*part, then, nullptr);
-    record = {rollback_->commit,     found->manifest.step,
-              then.position(),       then.counts().steps + 1,
-              stream.counts().steps, stream.counts().examples - then.counts().examples};
+    const StreamCounts &counts = stream.counts(), &before = then.counts();
+    record = {rollback_->commit,
+              found->manifest.step,
+              then.position(),
+              before.steps + 1,
+              counts.steps,
+              counts.examples - before.examples,
+              counts.skipped_steps - before.skipped_steps,
+              counts.skipped_examples - before.skipped_examples};
   } catch (const Error& error) {
     return refuse(StatusCode::kInternal, error.what());
   }
@@ -200,6 +220,7 @@ void Learner::ApplyRollback(const RollbackRecord& record) {
   load.match.allow_new = model_.config.allow_new;
   load.match.allow_missing = model_.config.allow_missing;
   LoadedState loaded = LoadState(*model_.fs, state_directory_, *model_.flat, load);
+  mover_.reset();
   commits_.reset();
   {
     const std::lock_guard lock(state_mutex_);
@@ -211,7 +232,7 @@ void Learner::ApplyRollback(const RollbackRecord& record) {
   last_commit_steps_ = applier_->stream().counts().steps;
   Status status;
   try {
-    Committed(commits_->Commit({{"log", std::to_string(applier_->stream().position())}}));
+    Committed(commits_->Commit(PositionsNow()));
     last_commit_changes_ = changes_;
   } catch (const Error& error) {
     // The log has it: after a crash it is done again.

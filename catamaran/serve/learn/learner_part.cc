@@ -2,6 +2,8 @@
 
 #include "catamaran/serve/learn/learner_part.h"
 
+#include <charconv>
+
 #include "catamaran/base/error.h"
 #include "catamaran/serve/learn/plain_bytes.h"
 
@@ -43,6 +45,16 @@ LearnerPart ParseLearnerPart(std::string_view bytes, const std::string& what) {
   part.window = take();
   part.drift = take();
   return part;
+}
+
+std::optional<uint64_t> NumberIn(const Positions& positions, const char* name, int base) {
+  const auto found = positions.find(name);
+  if (found == positions.end()) return {};
+  const std::string& text = found->second;
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
 }
 
 }  // namespace catamaran

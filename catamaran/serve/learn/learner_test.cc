@@ -238,6 +238,46 @@ TEST_F(LearnerTest, ARollbackReturnsTheStateAndSkipsWhatCameAfter) {
   EXPECT_EQ(RollbackNow(*learner, 12345).first.code, StatusCode::kNotFound);
 }
 
+TEST_F(LearnerTest, StepsThatTwoRollbacksGoBackBehindCountOnce) {
+  Start();
+  TrainMany(0, 8);
+  const CommitReply first = Commit();
+  TrainMany(8, 16);
+  const CommitReply second = Commit();
+  TrainMany(16, 24);
+  Commit();
+  ASSERT_EQ(RollbackNow(*learner, second.commit).second.skipped_steps, 1);
+  TrainMany(24, 32);
+  Commit();
+  ASSERT_EQ(RollbackNow(*learner, first.commit).second.skipped_examples, 24);
+  EXPECT_EQ(learner->status().skipped_steps, 3);
+  Start();
+  EXPECT_EQ(learner->status().skipped_steps, 3);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, AnotherLogThanTheOneOfTheCommitIsRefusedAndLeftAsItIs) {
+  Start();
+  TrainMany(0, 16);
+  learner->Stop();
+  Kill();
+  RemoveTree(fs, "m/log");
+  {
+    const auto other = Log::Open(fs, "m/log", {});
+    for (int i = 0; i < 1000; ++i) other->Append(1, 0, std::vector<std::byte>(100));
+    other->WaitDurable(other->end());
+  }
+  const std::vector<std::string> names = fs.List("m/log");
+  const std::string bytes = fs.ReadAll(JoinPath("m/log", names.front()));
+  try {
+    Start();
+    FAIL() << "it took the other log";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("another log than the one that was learned from"));
+  }
+  EXPECT_EQ(fs.ReadAll(JoinPath("m/log", names.front())), bytes);
+}
+
 TEST_F(LearnerTest, ARefusedStepIsARecordAndChangesNothing) {
   Start();
   TrainMany(0, 8);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/storage_error.h"
 
 namespace catamaran {
 
@@ -88,6 +89,8 @@ void LogApplier::Predict(std::span<const FeedValue> feeds, State& state) {
     for (const size_t j : infer_arguments_) infer_feeds_.push_back(feeds[j]);
     try {
       result = infer_->Run(state, infer_feeds_);
+    } catch (const StorageError&) {
+      throw;
     } catch (const Error&) {
       // A measurement that fails must not decide what is learned: a replay does not make it.
     }
@@ -119,6 +122,8 @@ StepOutcome LogApplier::Learn(const StreamAction& action, State& state) {
     if (!results_->names().empty()) outcome.loss = results_->value(0);
     if (status.refused)
       outcome.why = fmt::format("a guard refused it; the loss is {}", outcome.loss);
+  } catch (const StorageError&) {
+    throw;
   } catch (const Error& error) {
     outcome.refused = true;
     outcome.why = error.what();

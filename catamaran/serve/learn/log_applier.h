@@ -52,9 +52,9 @@ class LogApplier {
   // Applies the record to everything but the state; `action` says what is left to do.
   void Apply(const LogRecord& record, StreamAction& action) { stream_.Apply(record, action); }
 
-  // Learns from the batch of a step. An Error if the log cannot be read; nothing was learned then.
-  // What cannot be learned from, by a guard or since the data does not fit, is refused, and is
-  // refused again in every replay.
+  // Learns from the batch of a step. An Error if the log or the state cannot be read
+  // (StorageError): then the state is good for nothing but answers. What cannot be learned from, by
+  // a guard or since the data does not fit, is refused, and is refused again in every replay.
   StepOutcome Learn(const StreamAction& action, State& state);
 
  private:

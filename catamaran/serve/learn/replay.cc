@@ -189,9 +189,12 @@ ReplayResult Replay(const HostedModel& model, const LogReader& log, const Replay
 std::string DifferenceOfStates(State& a, State& b) {
   if (a.step() != b.step()) return fmt::format("step {} and {}", a.step(), b.step());
   if (a.size() != b.size()) return fmt::format("{} and {} declarations", a.size(), b.size());
-  const auto rows_of = [](DurableTable& table) {
+  const auto rows_of = [](State& state, const std::string& name) {
     std::map<std::string, std::string> rows;
+    DurableTable& table = state.table(name);
+    state.TakeTurn();  // rows may be moving in
     std::unique_ptr<TableCut> cut = table.Cut(/*full=*/true);
+    state.GiveTurn();
     for (int c = 0; c < kRowClasses; ++c) {
       std::string& bytes = rows[std::to_string(c)];
       cut->ForEachRow(static_cast<RowClass>(c), [&](const uint32_t* row) {
@@ -200,7 +203,9 @@ std::string DifferenceOfStates(State& a, State& b) {
       });
     }
     for (const auto& [extra, bytes] : cut->extras()) rows["extra " + extra] = bytes;
+    state.TakeTurn();
     table.EndCut(std::move(cut), /*kept=*/false);
+    state.GiveTurn();
     return rows;
   };
   std::vector<std::string> names;
@@ -211,7 +216,7 @@ std::string DifferenceOfStates(State& a, State& b) {
     if (other < 0 || b.info(static_cast<size_t>(other)).kind != info.kind) {
       names.push_back(name);
     } else if (info.kind == StateKind::kTable) {
-      if (rows_of(a.table(name)) != rows_of(b.table(name))) names.push_back(name);
+      if (rows_of(a, name) != rows_of(b, name)) names.push_back(name);
     } else if (!a.GetTensor(name).Equals(b.GetTensor(name))) {
       names.push_back(name);
     }

@@ -77,6 +77,7 @@ Setters SettersOf(LearnSettings& s) {
       {"commit_every", duration(s.commit_ns)},
       {"commit_steps", count(s.commit_steps, 0)},
       {"keep_commits", count(s.keep_commits, 2, 1000)},
+      {"move_rows", yes_no(s.move_rows)},
       {"threads", count(s.threads, 1, 1024)},
       {"progressive", yes_no(s.progressive)},
       {"window_examples", count(s.window_examples, 1, 10'000'000)},

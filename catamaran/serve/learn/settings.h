@@ -25,6 +25,9 @@ struct LearnSettings {
   int64_t commit_ns = 30'000'000'000;  // between two commits; 0: only when asked
   int64_t commit_steps = 0;            // not 0: also after that many steps
   int keep_commits = 5;
+  // Saved rows come into memory after a start, behind everything else; otherwise when they are
+  // written.
+  bool move_rows = true;
   int threads = 1;          // that train
   bool progressive = true;  // examples that come without a prediction are predicted before they are
                             // learned from

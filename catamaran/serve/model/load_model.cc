@@ -43,6 +43,7 @@ void LoadStateOf(HostedModel& model) {
   options.match.renames.insert(model.config.renames.begin(), model.config.renames.end());
   if (!own.empty()) options.state.tables.scratch = ScratchOf(own);
   if (!own.empty() && HasState(fs, own)) {
+    options.rows_later = model.config.learn && !DamageIsNoted(fs, model.directory);
     model.loaded = LoadState(fs, own, *model.flat, options);
     model.state = std::move(model.loaded->state);
   } else if (!model.config.state.empty()) {
@@ -52,7 +53,29 @@ void LoadStateOf(HostedModel& model) {
   }
 }
 
+std::string DamageNote(const std::string& directory) { return JoinPath(directory, "damage"); }
+
 }  // namespace
+
+void NoteDamage(FileSystem& fs, const std::string& directory, const std::string& what) noexcept {
+  try {
+    WriteFileAtomically(fs, DamageNote(directory), what + "\n");
+  } catch (const std::exception&) {
+    // Then the next start finds the damage as this one did.
+  }
+}
+
+bool DamageIsNoted(const FileSystem& fs, const std::string& directory) {
+  return fs.Exists(DamageNote(directory));
+}
+
+void DamageIsPassed(FileSystem& fs, const std::string& directory) noexcept {
+  try {
+    fs.Remove(DamageNote(directory));
+  } catch (const std::exception&) {
+    // Then the next start verifies once more than it had to.
+  }
+}
 
 std::string StateDirectoryOf(const std::string& directory) { return JoinPath(directory, "state"); }
 std::string LogDirectoryOf(const std::string& directory) { return JoinPath(directory, "log"); }

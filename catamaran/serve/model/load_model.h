@@ -23,9 +23,18 @@ struct Vocabulary {
 std::string StateDirectoryOf(const std::string& directory);
 std::string LogDirectoryOf(const std::string& directory);
 
+// Saved rows of a model that learns are not read when it is loaded, so damage in them may be found
+// later. Whoever finds it notes it: then the next load verifies every byte, and passes over commits
+// that are not whole. A commit that was made after that says that the damage is passed.
+void NoteDamage(FileSystem& fs, const std::string& directory, const std::string& what) noexcept;
+bool DamageIsNoted(const FileSystem& fs, const std::string& directory);
+void DamageIsPassed(FileSystem& fs, const std::string& directory) noexcept;
+
 // `directory` is the model's own, or empty: nothing is kept, and none is looked for. The state is
 // that of the directory; else the one that the config names; else initial values. Throws an Error
 // that names the file if something is missing, wrong, or does not fit together; nothing is written.
+// Rows of a model that learns, from its own directory, lie in mapped files still: all keys resolve,
+// and a RowMover (commit/row_mover.h) brings them into memory.
 HostedModel LoadModel(FileSystem& fs, const Vocabulary& words, const std::string& name,
                       const ModelConfig& config, const std::string& directory);
 

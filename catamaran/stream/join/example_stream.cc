@@ -146,8 +146,9 @@ void ExampleStream::ApplyRollback(const LogRecord& record, StreamAction& action)
     Fail("a rollback to offset {}, which comes after it", action.rollback.offset);
   }
   action.kind = StreamAction::Kind::kRollback;
-  counts_.skipped_steps += action.rollback.last_step - action.rollback.first_step + 1;
-  counts_.skipped_examples += action.rollback.examples;
+  const RollbackRecord& rollback = action.rollback;
+  counts_.skipped_steps += rollback.last_step - rollback.first_step + 1 - rollback.again_steps;
+  counts_.skipped_examples += rollback.examples - rollback.again_examples;
 }
 
 void ExampleStream::NoteRefusal(int64_t step) {

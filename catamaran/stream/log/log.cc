@@ -73,7 +73,13 @@ void Log::Inside::Recover() {
   FoundLog found = FindLog(*fs, directory);
   if (found.segments.empty()) {
     CheckReaches(directory, 0, options.reaches);
-    found = MakeLog(*fs, directory, options.id);
+    found = MakeLog(*fs, directory, options.wanted_id != 0 ? options.wanted_id : options.id);
+  }
+  if (options.wanted_id != 0 && found.id != options.wanted_id) {
+    Fail(
+        "{}: this is another log than the one that was learned from: its id is {:016x}, not "
+        "{:016x}",
+        directory, found.id, options.wanted_id);
   }
   const LogTail tail = FindTail(*fs, directory, found);
   if (!tail.damage.empty()) Fail("{}", tail.damage);

@@ -82,6 +82,8 @@ struct LogOptions {
   LogOffset reaches = 0;
   // What a new log is called by itself; 0: chosen at random. An existing one keeps its own.
   uint64_t id = 0;
+  // Not 0: Open refuses a log that has another id, as it is, and a new one takes this.
+  uint64_t wanted_id = 0;
 };
 
 // What Open found at the end of the log.

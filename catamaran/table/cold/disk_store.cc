@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/storage_error.h"
 #include "catamaran/table/cold/store_files.h"
 #include "catamaran/table/cold/unsynced_files.h"
 
@@ -47,7 +48,8 @@ class NoLog final : public rocksdb::Logger {
 
 void Check(const rocksdb::Status& status, const char* doing, const std::string& directory) {
   if (!status.ok()) {
-    Fail("rows on disk: {} in {}: {}", doing, directory, status.ToString());
+    throw StorageError(
+        fmt::format("rows on disk: {} in {}: {}", doing, directory, status.ToString()));
   }
 }
 
