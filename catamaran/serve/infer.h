@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,9 @@
 #include "catamaran/tensor/named_tensor.h"
 
 namespace catamaran {
+
+// Ids, sessions and idempotency keys are remembered: longer ones are refused.
+inline constexpr size_t kMaxIdBytes = 512;
 
 struct InferRequest {
   std::string model;

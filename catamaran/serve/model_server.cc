@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <exception>
 #include <new>
@@ -97,6 +98,11 @@ Status ModelServer::WhyNot(std::string_view model, std::string_view version) con
 }
 
 void ModelServer::Infer(InferRequest request, InferDone done) {
+  if (std::max(request.id.size(), request.session.size()) > kMaxIdBytes) {
+    return done({StatusCode::kInvalidArgument,
+                 fmt::format("ids and sessions have at most {} bytes", kMaxIdBytes)},
+                {});
+  }
   if (request.id.empty()) request.id = NewId();
   while (!draining_) {
     const std::shared_ptr<ServedModel> model = Find(request.model, request.version);

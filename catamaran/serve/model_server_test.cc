@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "catamaran/nn/standard.h"
@@ -44,6 +45,31 @@ TEST(ModelServer, ARequestWithoutAnIdGetsOneOfItsOwn) {
   host.Ask(TasteRequest({1, 0}, {3}), two);
   EXPECT_FALSE(one.response().id.empty());
   EXPECT_NE(one.response().id, two.response().id);
+}
+
+TEST(ModelServer, IdsAreNotLongerThanTheyMayBe) {
+  TasteServer host;
+  host.Load();
+  InferRequest request = TasteRequest({1, 2}, {1});
+  request.id = std::string(kMaxIdBytes + 1, 'x');
+  Answer id, session, good;
+  host.Ask(request, id);
+  EXPECT_EQ(id.status().code, StatusCode::kInvalidArgument);
+  std::swap(request.id, request.session);
+  host.Ask(request, session);
+  EXPECT_EQ(session.status().code, StatusCode::kInvalidArgument);
+  request.session.pop_back();
+  host.Ask(request, good);
+  EXPECT_TRUE(good.status().ok());
+}
+
+TEST(ModelServer, FeaturesThatAreNoNumbersAreComputedWith) {
+  TasteServer host;
+  host.Load();
+  Answer answer;
+  host.Ask(TasteRequest({NAN, 2}, {1}), answer);
+  ASSERT_TRUE(answer.status().ok());
+  EXPECT_TRUE(std::isnan(answer.response().outputs[0].tensor.data<float>()[0]));
 }
 
 TEST(ModelServer, OnlyTheOutputsThatWereAskedForComeBack) {

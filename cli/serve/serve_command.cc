@@ -1,6 +1,7 @@
 // catamaran serve [NAME=]MODEL.ctm … [--data-dir DIR] [--http HOST:PORT] [--grpc HOST:PORT] …
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <optional>
@@ -19,6 +20,14 @@
 
 namespace catamaran::cli {
 namespace {
+
+// As many descriptors as the system lets us have: a connection takes one, over gRPC two.
+void RaiseDescriptorLimit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 void LoadModels(ModelServer& server,
                 const std::vector<std::pair<std::string, ModelConfig>>& models) {
@@ -80,6 +89,7 @@ ExitCode Serve(Session& session, const ServeOptions& options) {
   for (const auto& [option, text] : {std::pair("--http", options.http), {"--grpc", options.grpc}}) {
     ParseAddress(text, option);  // a mistake is told before anything is loaded
   }
+  RaiseDescriptorLimit();
   StopRequest stop;
   Vocabulary words = MakeVocabulary(session);
   ModelServerOptions server_options;

@@ -3,6 +3,7 @@
 #include "catamaran/serve/learn/batch_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -171,7 +172,8 @@ std::span<const FeedValue> BatchBuilder::Feed() {
 }
 
 void BatchBuilder::Check(const SchemaRecord& schema, const LoggedRows& rows,
-                         std::span<const float> labels, std::span<const float> weights) {
+                         std::span<const float> labels, std::span<const float> weights,
+                         bool allow_nan) {
   Group& group = GroupOf(schema);
   if (!group.problem.empty()) Fail("{}", group.problem);
   DecodeRows(rows, schema.columns, group.raw);
@@ -184,8 +186,26 @@ void BatchBuilder::Check(const SchemaRecord& schema, const LoggedRows& rows,
     if (!weights.empty()) examples[r].weight = weights[r];
     group.examples.push_back(&examples[r]);
   }
-  FeedGroup(group);
+  const auto feeds = FeedGroup(group);
+  if (!allow_nan) CheckFinite(feeds);
   group.examples.clear();
+}
+
+void BatchBuilder::CheckFinite(std::span<const FeedValue> feeds) const {
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    const TensorView& view = feeds[i].tensor;
+    if (view.dtype != DType::kF32) continue;
+    const std::span values(static_cast<const float*>(view.data),
+                           static_cast<size_t>(view.shape.num_elements()));
+    const auto bad =
+        std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+    if (bad == values.end()) continue;
+    const std::string& name = train_.param(static_cast<int>(i))->name;
+    if (feeds[i].num_offsets > 0) Fail("{} has an element that is {}", name, *bad);
+    const int64_t width = view.shape.num_elements() / view.shape.dim(0);
+    Fail("row {}: {} is {}; learning takes finite numbers (setting allow_nan)",
+         (bad - values.begin()) / width, name, *bad);
+  }
 }
 
 // Puts the rows of one schema behind those that are there.

@@ -45,9 +45,10 @@ class BatchBuilder {
   // is no row that can be learned from.
   std::span<const FeedValue> Feed();
 
-  // An Error if rows of this schema could not be learned from. In place of a batch.
+  // An Error if rows of this schema could not be learned from, or, unless `allow_nan`, one of their
+  // arguments is no finite number. In place of a batch.
   void Check(const SchemaRecord& schema, const LoggedRows& rows, std::span<const float> labels,
-             std::span<const float> weights);
+             std::span<const float> weights, bool allow_nan = true);
 
   // By row of the batch, in its order.
   struct Row {
@@ -79,6 +80,7 @@ class BatchBuilder {
   void Bind(const SchemaRecord& schema, Group& group);
   const Decoded& Decode(LogOffset offset, const ExampleStream& stream, const ReadRecord& read);
   std::span<const FeedValue> FeedGroup(Group& group);
+  void CheckFinite(std::span<const FeedValue> feeds) const;
   void Append(size_t argument, const FeedValue& value);
 
   const Program& flat_;

@@ -103,6 +103,7 @@ void Learner::Open() {
     Committed(commits_->Commit(PositionsNow()));
   }
   Recover();
+  ShareDisk();
   UpdateStatus();
   WriteSchemas();
   accepting_ = true;

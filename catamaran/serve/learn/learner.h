@@ -116,6 +116,8 @@ class Learner final : public Learning {
   void LoadBytes(const CommitPart& part, ExampleStream& stream, LogApplier* applier) const;
   void HoldLog();
   void HoldForKeptCommits();
+  void ShareDisk();
+  void CheckDisk() const;
   bool CommitDue(int64_t now) const;
   bool IsWhole(const CommitRequest& request) const;
   void StartCommit(int64_t now);

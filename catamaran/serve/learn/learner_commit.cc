@@ -12,6 +12,45 @@
 #include "catamaran/serve/model/load_model.h"
 
 namespace catamaran {
+namespace {
+
+// Of all files below; those that go meanwhile do not count.
+uint64_t BytesBelow(const FileSystem& fs, const std::string& directory) {
+  uint64_t bytes = 0;
+  for (const std::string& name : fs.List(directory)) {
+    const std::string path = JoinPath(directory, name);
+    try {
+      bytes += fs.IsDirectory(path) ? BytesBelow(fs, path) : fs.OpenRead(path)->size();
+    } catch (const Error&) {
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+// Leaves the log what the commits, and one more of them, leave of disk_max_bytes. A commit counts
+// as the mean of those that are kept.
+void Learner::ShareDisk() {
+  if (settings_.disk_max_bytes == 0) return;
+  const uint64_t state = BytesBelow(*model_.fs, state_directory_);
+  const size_t commits =
+      std::max<size_t>(1, FindCommits(*model_.fs, state_directory_).commits.size());
+  const uint64_t used = state + state / commits;
+  // 1: nothing more, where 0 would be no quota.
+  uint64_t log = settings_.disk_max_bytes > used ? settings_.disk_max_bytes - used : 1;
+  if (settings_.log.max_bytes > 0) log = std::min(log, settings_.log.max_bytes);
+  log_->SetMaxBytes(log);
+}
+
+// The files of a commit are there, and it does not count yet: an Error if there is no room for it.
+void Learner::CheckDisk() const {
+  if (settings_.disk_max_bytes == 0) return;
+  const uint64_t used = BytesBelow(*model_.fs, state_directory_) + log_->stats().bytes;
+  if (used <= settings_.disk_max_bytes) return;
+  throw LogFull(fmt::format("{}: no commit: with it there were {} bytes, and the quota is {}",
+                            model_.directory, used, settings_.disk_max_bytes));
+}
 
 void Learner::MakeCoordinator(const LoadedState* loaded) {
   CommitOptions options;
@@ -25,7 +64,10 @@ void Learner::MakeCoordinator(const LoadedState* loaded) {
   commits_->Add(std::make_unique<BytesParticipant>(
       *model_.fs, state_directory_, std::string(kLearnerPartName),
       BytesParticipant::Source{[this] { return CutBytes(); },
-                               [this] { log_->WaitDurable(cut_position_); }}));
+                               [this] {
+                                 CheckDisk();
+                                 log_->WaitDurable(cut_position_);
+                               }}));
   newest_commit_ = loaded != nullptr ? loaded->commit : 0;
   newest_commit_step_ = state_->step();
 }
@@ -163,6 +205,7 @@ void Learner::Committed(const CommitResult& result) {
   if (settings_.retain_bytes > 0 || settings_.retain_ns > 0) {
     log_->Retain(settings_.retain_bytes, oldest);
   }
+  ShareDisk();
 }
 
 std::vector<std::pair<uint64_t, int64_t>> Learner::Commits() const {

@@ -19,6 +19,19 @@ Status StatusOf(const Error& error) {
   return {full ? StatusCode::kResourceExhausted : StatusCode::kUnavailable, error.what()};
 }
 
+void CheckIdLength(const std::string& id, std::string_view what) {
+  if (id.size() > kMaxIdBytes) {
+    Fail("{} has at most {} bytes; found {}", what, kMaxIdBytes, id.size());
+  }
+}
+
+// What a model makes no number of would spoil the batch that it is learned in.
+void CheckPredictions(const std::vector<float>& predictions) {
+  for (const float prediction : predictions) {
+    if (!std::isfinite(prediction)) Fail("a prediction is {}: it is not learned from", prediction);
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<State> Learner::state() const {
@@ -82,12 +95,14 @@ void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
   std::string payload;
   int64_t time = 0, rows = 0;
   try {
+    CheckIdLength(request.idempotency_key, "an idempotency key");
     RowFormats::Labelled labelled = formats_.TakeLabelled(request.inputs, request.rows);
     rows = labelled.rows.rows;
     for (const SchemaRecord& schema : formats_.schemas()) {
       if (schema.id != labelled.rows.schema) continue;
       const std::lock_guard lock(check_mutex_);
-      checker_->Check(schema, labelled.rows, labelled.labels, labelled.weights);
+      checker_->Check(schema, labelled.rows, labelled.labels, labelled.weights,
+                      settings_.allow_nan);
     }
     time = StampOf(request.event_time_ns);
     payload =
@@ -102,6 +117,8 @@ void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
 
 void Learner::CheckLabelValue(const FeedbackItem& item) const {
   if (item.id.empty()) Fail("feedback names the id of the request that it is for");
+  CheckIdLength(item.id, "an id");
+  CheckIdLength(item.idempotency_key, "an idempotency key");
   if (item.row < 0) Fail("feedback for row {}", item.row);
   if (!std::isfinite(item.value) || !std::isfinite(static_cast<float>(item.value))) {
     Fail("feedback for {}: its value is {}", item.id, item.value);
@@ -190,6 +207,7 @@ Status Learner::LogImpression(const InferRequest& request, const InferResponse& 
         record.predictions.assign(values.begin(), values.end());
       }
     }
+    if (!settings_.allow_nan) CheckPredictions(record.predictions);
     const std::string payload = Encode(record);
     log_->Append(static_cast<uint8_t>(RecordType::kImpression), StampOf(request.event_time_ns),
                  std::as_bytes(std::span(payload)));

@@ -279,6 +279,7 @@ TEST_F(LearnerTest, AnotherLogThanTheOneOfTheCommitIsRefusedAndLeftAsItIs) {
 }
 
 TEST_F(LearnerTest, ARefusedStepIsARecordAndChangesNothing) {
+  settings["allow_nan"] = "yes";
   Start();
   TrainMany(0, 8);
   Commit();
@@ -343,6 +344,117 @@ TEST_F(LearnerTest, WrongRequestsAreRefusedWithTheReasonAndNothingIsWritten) {
   const auto [status, reply] = FeedbackNow(*learner, {item});
   EXPECT_THAT(status.message, HasSubstr("there is no event 'purchase'; there are click"));
   EXPECT_EQ(learner->log().end(), end);
+}
+
+TEST_F(LearnerTest, WhatIsNoNumberIsNotLearnedFrom) {
+  Start();
+  const LogOffset end = learner->log().end();
+  TrainRequest request = ExampleOf(1);
+  request.inputs[2].tensor = Tensor::FromVector<float>({1, 2}, {1, NAN});
+  auto [status, reply] = TrainNow(*learner, request);
+  EXPECT_EQ(status.code, StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message, HasSubstr("row 0: x is nan"));
+  request.inputs[2].tensor = Tensor::FromVector<float>({1, 2}, {INFINITY, 0});
+  EXPECT_EQ(TrainNow(*learner, request).first.code, StatusCode::kInvalidArgument);
+  const InferRequest asked = ImpressionOf("a", 1, 1, kStart);
+  EXPECT_EQ(learner->LogImpression(asked, ResponseOf(asked, {NAN})).code,
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(learner->log().end(), end);
+
+  settings["allow_nan"] = "yes";  // then the guard looks after the state
+  Start();
+  request.inputs[2].tensor = Tensor::FromVector<float>({1, 2}, {1, NAN});
+  EXPECT_TRUE(TrainNow(*learner, request).first.ok());
+  Commit();
+  EXPECT_EQ(learner->status().refused_steps, 1);
+  EXPECT_EQ(learner->state()->step(), 0);
+}
+
+TEST_F(LearnerTest, FeedbackForIdsThatNobodyKnowsIsHeldAndThenLeftOut) {
+  settings["hold"] = "30s";
+  Start();
+  Click("early", 1);
+  Click("nobody", 1);
+  EXPECT_EQ(learner->status().examples, 0);
+  Impression("early", 1, 2);
+  Impression("row", 2, 3);
+  Click("row", 4, 17);  // a row that the answer did not have
+  Commit();
+  EXPECT_EQ(learner->status().examples, 1);
+  Impression("later", 3, 45);
+  Commit();
+  const LearningStatus status = learner->status();
+  EXPECT_EQ(status.waiting_feedback, 0);
+  EXPECT_EQ(status.unmatched_feedback, 2);
+  EXPECT_EQ(status.examples, 1);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, AnIdThatComesAgainIsTheFirstOnes) {
+  Start();
+  Impression("a", 1, 0, 1, 0.25F);
+  Impression("a", 2, 1, 1, 0.75F);
+  Click("a", 2);
+  Commit();
+  const LearningStatus status = learner->status();
+  EXPECT_EQ(status.duplicate_impressions, 1);
+  EXPECT_EQ(status.examples, 1);
+  EXPECT_EQ(status.window.examples, 1);
+  EXPECT_DOUBLE_EQ(status.window.calibration, 0.25);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, IdsAndKeysHaveALength) {
+  Start();
+  const std::string much(kMaxIdBytes + 1, 'x');
+  TrainRequest request = ExampleOf(1);
+  request.idempotency_key = much;
+  EXPECT_THAT(TrainNow(*learner, request).first.message, HasSubstr("at most 512 bytes"));
+  FeedbackItem item;
+  item.id = much;
+  EXPECT_EQ(FeedbackNow(*learner, {item}).first.code, StatusCode::kInvalidArgument);
+}
+
+TEST_F(LearnerTest, AQuotaIsOfTheLogAndTheCommitsTogether) {
+  settings["segment_bytes"] = "4096";
+  settings["keep_commits"] = "2";
+  settings["disk_max_bytes"] = "120000";
+  Start();
+  const auto used = [&] {
+    uint64_t bytes = 0;
+    for (const char* directory : {"m/log", "m/state"}) {
+      for (const std::string& name : fs.List(directory)) {
+        bytes += fs.OpenRead(JoinPath(directory, name))->size();
+      }
+    }
+    return bytes;
+  };
+  uint64_t taken = 0;
+  Status status, commit;
+  for (; taken < 5000 && status.ok(); ++taken) {
+    status = TrainNow(*learner, ExampleOf(taken, kStart + static_cast<int64_t>(taken))).first;
+    if (taken % 50 == 0) commit = CommitNow(*learner).first;
+    EXPECT_LE(used(), 120'000u);
+  }
+  EXPECT_EQ(status.code, StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message, HasSubstr("quota"));
+  EXPECT_GT(used(), 60'000u);
+  Kill();
+
+  // Too little for a commit: what there is stays, and it says so.
+  settings["disk_max_bytes"] = "20000";
+  Start();
+  const auto [refused, reply] = CommitNow(*learner);
+  EXPECT_EQ(refused.code, StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.message, HasSubstr("m: no commit: with it there were"));
+  EXPECT_THAT(learner->status().problem, HasSubstr("quota"));
+  Kill();
+  settings["disk_max_bytes"] = "10000000";
+  Start();
+  EXPECT_TRUE(TrainNow(*learner, ExampleOf(taken + 1, kStart + 10'000)).first.ok());
+  Commit();
+  EXPECT_EQ(learner->status().examples, static_cast<int64_t>(taken));
+  EXPECT_EQ(DifferenceFromReplay(), "");
 }
 
 TEST_F(LearnerTest, JsonRowsAreLearnedFromLikeTensors) {

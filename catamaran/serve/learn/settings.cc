@@ -87,6 +87,8 @@ Setters SettersOf(LearnSettings& s) {
       {"drift_psi", number(s.drift.psi, 0.05, 1000)},
       {"drift_features", count(s.drift.max_features, 0, 1000)},
       {"event_clock", yes_no(s.event_clock)},
+      {"allow_nan", yes_no(s.allow_nan)},
+      {"disk_max_bytes", count(s.disk_max_bytes, 0)},
       {"tick", duration(s.tick_ns)},
       {"max_ahead", duration(s.max_ahead_ns)},
       {"hold", duration(s.join.hold_ns)},

@@ -39,7 +39,10 @@ struct LearnSettings {
   int64_t tick_ns = 1'000'000'000;
   int64_t max_ahead_ns = 60'000'000'000;
 
+  bool allow_nan = false;  // examples may have features that are no numbers
+
   LogOptions log;
+  uint64_t disk_max_bytes = 0;                 // of the log and the commits together; 0: any number
   uint64_t retain_bytes = uint64_t{16} << 30;  // of the log, beyond what is needed; 0: all
   int64_t retain_ns = 0;                       // 0: however old
 };

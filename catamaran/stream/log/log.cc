@@ -242,6 +242,11 @@ uint64_t Log::DropBefore(LogOffset offset) {
   return inside_->Drop([&](LogOffset end, int64_t) { return end <= offset; });
 }
 
+void Log::SetMaxBytes(uint64_t bytes) {
+  const std::lock_guard lock(inside_->append_mutex);
+  inside_->options.max_bytes = bytes;
+}
+
 uint64_t Log::Retain(uint64_t max_bytes, int64_t oldest_ns) {
   return inside_->Drop([&](LogOffset, int64_t newest_ns) {
     return newest_ns < oldest_ns || (max_bytes > 0 && inside_->contents->bytes() > max_bytes);

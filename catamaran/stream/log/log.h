@@ -197,6 +197,9 @@ class Log {
   uint64_t DropBefore(LogOffset offset);
   uint64_t Retain(uint64_t max_bytes, int64_t oldest_ns);
 
+  // As LogOptions::max_bytes, from now on. What there is stays.
+  void SetMaxBytes(uint64_t bytes);
+
   LogStats stats() const;
 
   // Syncs what there is, calls the callbacks that wait, and ends following: cursors give what is

@@ -12,19 +12,24 @@
 #include "catamaran/serve/wire/grpc/inference_service.h"
 #include "catamaran/serve/wire/grpc/learning_service.h"
 #include "catamaran/serve/wire/grpc/library_logs.h"
+#include "catamaran/serve/wire/grpc/limited_listener.h"
 
 namespace catamaran {
 
 struct GrpcServer::Services {
-  explicit Services(Gateway& gateway)
-      : inference(gateway), learning(gateway, watches), health(gateway, watches) {}
+  Services(Gateway& gateway, const GrpcOptions& options)
+      : listener(options.host, options.port, options.max_connections, gateway.metrics()),
+        inference(gateway),
+        learning(gateway, watches),
+        health(gateway, watches) {}
 
+  LimitedListener listener;
   Watches watches;
   InferenceService inference;
   LearningService learning;
   HealthService health;
   std::unique_ptr<grpc::Server> server;
-  int port = 0;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
 };
 
 namespace {
@@ -40,24 +45,20 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const GrpcOptions& options)
   return grpc::SslServerCredentials(ssl);
 }
 
-std::string Address(const std::string& host, int port) {
-  const bool bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
-  return bare_v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
-}
-
 }  // namespace
 
 GrpcServer::GrpcServer(Gateway& gateway, const GrpcOptions& options) {
   CheckExposure(options.host, gateway.tokens(), options.allow_anonymous);
-  services_ = std::make_unique<Services>(gateway);
+  services_ = std::make_unique<Services>(gateway, options);
   services_->watches.max = options.max_watches;
 
   LimitLibraryLogs();
   // Reflection is a plugin of all servers that are built from here on, and has no other switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  const std::string address = Address(options.host, options.port);
-  builder.AddListeningPort(address, Credentials(options), &services_->port);
+  services_->acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      Credentials(options));
   builder.RegisterService(&services_->inference);
   builder.RegisterService(&services_->learning);
   builder.RegisterService(&services_->health);
@@ -65,25 +66,29 @@ GrpcServer::GrpcServer(Gateway& gateway, const GrpcOptions& options) {
       std::min<int64_t>(options.max_message_bytes, std::numeric_limits<int>::max())));
   builder.SetResourceQuota(
       grpc::ResourceQuota("catamaran").Resize(static_cast<size_t>(options.max_memory_bytes)));
-  // Another process must not share the port unnoticed.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, options.max_streams);
   // Who connects and says nothing; who has gone without a word.
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(options.handshake_timeout.count()));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 600'000);
   services_->server = builder.BuildAndStart();
-  if (services_->server == nullptr || services_->port == 0) {
-    Fail("cannot listen on {} for gRPC: is the port in use, or not ours to have?", address);
-  }
+  if (services_->server == nullptr) Fail("gRPC cannot be started on {}", options.host);
+  services_->listener.Start([acceptor = services_->acceptor.get()](int listener, int connection) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.listener_fd = listener;
+    parameters.fd = connection;
+    acceptor->HandleNewConnection(&parameters);
+  });
 }
 
 GrpcServer::~GrpcServer() { Stop(std::chrono::milliseconds(0)); }
 
-int GrpcServer::port() const { return services_->port; }
+int GrpcServer::port() const { return services_->listener.port(); }
 
 void GrpcServer::Stop(std::chrono::milliseconds patience) {
+  services_->listener.Close();
   services_->watches.stopping = true;
   services_->server->Shutdown(std::chrono::system_clock::now() + patience);
   services_->server->Wait();

@@ -25,8 +25,11 @@ struct GrpcOptions {
   bool allow_anonymous = false;  // also without tokens where other machines reach it
   int64_t max_message_bytes = int64_t{64} << 20;  // of a request
   int64_t max_memory_bytes = int64_t{1} << 30;    // of all that are being read
+  size_t max_connections = 4096;                  // more are closed at once
   int max_streams = 1024;                         // calls at once of one connection
   int max_watches = 256;                          // of health and learning together
+  // From connecting to the first words of HTTP/2, encryption included.
+  std::chrono::milliseconds handshake_timeout{10'000};
 };
 
 class GrpcServer {

@@ -4,12 +4,15 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
+#include <list>
 #include <thread>
+#include <vector>
 
 #include "catamaran/base/error.h"
 #include "catamaran/serve/wire/auth/test_certificates.h"
 #include "catamaran/serve/wire/grpc/grpc_test_util.h"
 #include "catamaran/serve/wire/health.grpc.pb.h"
+#include "catamaran/serve/wire/http/http_test_util.h"
 
 namespace catamaran {
 namespace {
@@ -202,6 +205,69 @@ TEST(GrpcServer, BytesThatAreNoMessageAreRefused) {
   EXPECT_NE(CodeOfBytes(fixture, "\x0a\x02\xc3\x28"), grpc::OK);  // a name that is not UTF-8
   EXPECT_EQ(CodeOfBytes(fixture, ""), grpc::NOT_FOUND);           // a message without a name
   EXPECT_EQ(CodeOfBytes(fixture, good), grpc::OK);
+}
+
+TEST(GrpcServer, ThereAreOnlySoManyConnections) {
+  GrpcOptions options;
+  options.max_connections = 3;
+  GrpcFixture fixture(options);
+  std::vector<std::unique_ptr<GRPCInferenceService::Stub>> stubs;
+  for (int i = 0; i < 3; ++i) {
+    stubs.push_back(GRPCInferenceService::NewStub(fixture.Connect()));
+    TestContext context;
+    EXPECT_EQ(InferCode(*stubs.back(), context), grpc::OK);
+  }
+  const auto another = GRPCInferenceService::NewStub(fixture.Connect());
+  TestContext refused;
+  EXPECT_EQ(InferCode(*another, refused), grpc::UNAVAILABLE);
+  for (const auto& stub : stubs) {  // who was there is served
+    TestContext context;
+    EXPECT_EQ(InferCode(*stub, context), grpc::OK);
+  }
+  EXPECT_THAT(fixture.metrics.Text(), HasSubstr("catamaran_grpc_connections 3\n"));
+  stubs.pop_back();  // its place is free soon
+  for (int i = 0; i < 1000; ++i) {
+    const auto next = GRPCInferenceService::NewStub(fixture.Connect());
+    TestContext context;
+    if (InferCode(*next, context) == grpc::OK) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL() << "a connection that ended kept its place";
+}
+
+TEST(GrpcServer, WhoConnectsAndSaysNothingIsLetGo) {
+  GrpcOptions options;
+  options.max_connections = 2;
+  options.handshake_timeout = std::chrono::milliseconds(200);
+  GrpcFixture fixture(options);
+  TestClient silent(fixture.grpc.port()), wrong(fixture.grpc.port());
+  wrong.Send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  for (int i = 0; i < 1000; ++i) {  // both places are free soon
+    const auto stub = GRPCInferenceService::NewStub(fixture.Connect());
+    TestContext context;
+    if (InferCode(*stub, context) == grpc::OK) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL() << "connections without a word keep their places";
+}
+
+TEST(GrpcServer, AFloodOfConnectionsLeavesThoseThatWereThere) {
+  GrpcOptions options;
+  options.max_connections = 20;
+  GrpcFixture fixture(options);
+  const auto stub = GRPCInferenceService::NewStub(fixture.Connect());
+  TestContext before;
+  ASSERT_EQ(InferCode(*stub, before), grpc::OK);
+  std::list<TestClient> flood;
+  for (int i = 0; i < 200; ++i) flood.emplace_back(fixture.grpc.port());
+  TestContext during;
+  EXPECT_EQ(InferCode(*stub, during), grpc::OK);
+  flood.clear();
+  for (int i = 0; i < 1000; ++i) {
+    if (fixture.metrics.Text().find("catamaran_grpc_connections 1\n") != std::string::npos) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL() << fixture.metrics.Text();
 }
 
 TEST(GrpcServer, StopLetsCallsEnd) {
