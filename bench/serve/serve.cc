@@ -1,5 +1,7 @@
 // One side of serve-qps and serve-rank: starts a server (--server KIND) and calls it.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -14,6 +16,16 @@ namespace catamaran::bench {
 namespace {
 
 constexpr double kWarmSeconds = 0.5, kSeconds = 1.5, kHalfLoadSeconds = 3;
+
+// Seconds of processor that this process has used.
+double OwnProcessorSeconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
 
 struct Settings {
   std::string server;
@@ -37,13 +49,17 @@ class Serving final : public Case {
   }
 
   Measurement Run() override {
-    const double processor = server_.process().ProcessorSeconds();
+    const double server_before = server_.process().ProcessorSeconds();
+    const double client_before = OwnProcessorSeconds();
     const LoadResult result = client_.Closed(kSeconds);
-    const double used = server_.process().ProcessorSeconds() - processor;
+    const double server = server_.process().ProcessorSeconds() - server_before;
+    const double client = OwnProcessorSeconds() - client_before;
+    const auto answered = static_cast<double>(result.answered);
     Measurement measured{result.PerRequest(), {}};
     measured.parts = {{"call", result.PerRequest()},
                       {"rate", result.Rate()},
-                      {"processor", used / static_cast<double>(result.answered)},
+                      {"processor", server / answered},
+                      {"client", client / answered},
                       {"p99", result.Percentile(99)}};
     if (half_load_) {
       const LoadResult half = client_.Open(result.Rate() / 2, kHalfLoadSeconds);

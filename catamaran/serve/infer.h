@@ -60,8 +60,8 @@ struct InferResponse {
   int64_t step = 0;  // of the state that answered
 };
 
-// Called once: from the thread that computed the answer or, for requests that are refused, maybe
-// before Infer returns. It must not block, nor throw.
+// Called once, from the thread that computed the answer; that can be the one that asked, before
+// Infer returns. It must not block, nor throw.
 using InferDone = std::function<void(Status, InferResponse)>;
 
 }  // namespace catamaran

@@ -8,12 +8,16 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/serve/batch/batch_sizes.h"
-#include "catamaran/serve/batch/batch_worker.h"
 #include "catamaran/serve/learning.h"
 #include "catamaran/serve/learning_metrics.h"
 
 namespace catamaran {
 namespace {
+
+// What a thread that brings requests may run itself, and for how long: it has others to read.
+constexpr int64_t kShortRows = 16;
+constexpr int64_t kShortRunNs = 200'000;
+constexpr std::chrono::microseconds kLongestLead(500);
 
 int64_t BytesOf(const InferRequest& request) {
   size_t bytes = 0;
@@ -58,16 +62,6 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
   }
   if (model_.config.warm_up) WarmUp();
   queue_ = std::make_unique<RequestQueue>(model_.config.batch, model_.config.limits);
-  const BatchWorker::Parts parts{
-      *infer_,
-      *signature_,
-      *queue_,
-      metrics_,
-      *splits_,
-      [this] { return CurrentState(); },
-      [this](PendingRequest& pending, Status status, InferResponse response) {
-        Answer(pending, std::move(status), std::move(response));
-      }};
   const Metrics::Labels labels = {{"model", model_.name}, {"version", model_.version}};
   const auto gauge = [&](const char* name, const char* help, std::function<double()> value) {
     gauges_.push_back(metrics.AddGaugeFunction(name, help, labels, std::move(value)));
@@ -84,15 +78,8 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
     }
   }
   for (int i = 0; i < std::max(1, model_.config.limits.threads); ++i) {
-    threads_.emplace_back([this, parts] {
-      std::unique_ptr<RowInputs> rows;
-      if (rows_problem_.empty()) {
-        rows = std::make_unique<RowInputs>(*model_.flat,
-                                           *model_.flat->items.FindFunction(model_.entry.infer),
-                                           model_.features, model_.feed);
-      }
-      BatchWorker(parts, std::move(rows), model_.config.batch.enabled).Run();
-    });
+    leaders_.push_back(MakeWorker());
+    threads_.emplace_back([worker = std::shared_ptr(MakeWorker())] { worker->Run(); });
   }
 }
 
@@ -151,7 +138,9 @@ bool ServedModel::Infer(InferRequest& request, InferDone& done) {
     Answer(*pending, std::move(status), {});
     return true;
   }
-  status = queue_->Push(pending);
+  bool leads = false;
+  status = queue_->Push(pending, IsShort(*pending) ? &leads : nullptr);
+  if (leads) Lead();
   if (status.code == StatusCode::kUnavailable) {
     request = std::move(pending->request);
     done = std::move(pending->done);
@@ -159,6 +148,44 @@ bool ServedModel::Infer(InferRequest& request, InferDone& done) {
   }
   if (!status.ok()) Answer(*pending, std::move(status), {});
   return true;
+}
+
+std::unique_ptr<BatchWorker> ServedModel::MakeWorker() {
+  std::unique_ptr<RowInputs> rows;
+  if (rows_problem_.empty()) {
+    rows = std::make_unique<RowInputs>(*model_.flat,
+                                       *model_.flat->items.FindFunction(model_.entry.infer),
+                                       model_.features, model_.feed);
+  }
+  return std::make_unique<BatchWorker>(
+      BatchWorker::Parts{*infer_, *signature_, *queue_, metrics_, *splits_,
+                         [this] { return CurrentState(); },
+                         [this](PendingRequest& pending, Status status, InferResponse response) {
+                           Answer(pending, std::move(status), std::move(response));
+                         },
+                         usual_run_ns_},
+      std::move(rows), model_.config.batch.enabled);
+}
+
+bool ServedModel::IsShort(const PendingRequest& pending) const {
+  return pending.rows <= kShortRows &&
+         usual_run_ns_.load(std::memory_order_relaxed) < kShortRunNs &&
+         model_.config.batch.max_delay_us <= 0;
+}
+
+void ServedModel::Lead() {
+  std::unique_ptr<BatchWorker> worker;
+  {
+    const std::lock_guard lock(leaders_mutex_);
+    if (!leaders_.empty()) {
+      worker = std::move(leaders_.back());
+      leaders_.pop_back();
+    }
+  }
+  if (worker == nullptr) return queue_->StopLeading();  // the one before is just putting it back
+  worker->Lead(std::chrono::steady_clock::now() + kLongestLead);
+  const std::lock_guard lock(leaders_mutex_);
+  leaders_.push_back(std::move(worker));
 }
 
 Status ServedModel::Check(const InferRequest& request, PendingRequest& pending) const {
@@ -220,6 +247,7 @@ void ServedModel::Close() {
   if (queue_) queue_->Close();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  if (queue_) queue_->AwaitLeaders();
 }
 
 void ServedModel::FillMetadata(ModelMetadata& metadata) const {

@@ -1,7 +1,9 @@
 // serve/served_model.h
 //
 // One version of a model, ready to answer: its function compiled and warmed up, threads that run
-// it, and the queue of those who wait. Requests that fit together share a run.
+// it, and the queue of those who wait. Requests that fit together share a run. Where runs are short
+// and nobody runs any, whoever brings a request runs it: handing it to another thread would take as
+// long.
 //
 // Each request is answered exactly once, also when the model goes: Close answers all that were
 // accepted, and refuses the rest.
@@ -10,6 +12,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "catamaran/serve/batch/assemble.h"
+#include "catamaran/serve/batch/batch_worker.h"
 #include "catamaran/serve/batch/request_queue.h"
 #include "catamaran/serve/hosted_model.h"
 #include "catamaran/serve/model/row_inputs.h"
@@ -61,6 +64,11 @@ class ServedModel {
   Status Check(const InferRequest& request, PendingRequest& pending) const;
   void WarmUp();
   void Answer(PendingRequest& pending, Status status, InferResponse response);
+  std::unique_ptr<BatchWorker> MakeWorker();
+  // Whether the caller's thread may run such a request itself.
+  bool IsShort(const PendingRequest& pending) const;
+  // Runs what waits, on this thread. REQUIRES: it leads.
+  void Lead();
   bool Log(const InferRequest& request, const InferResponse& response);
 
   HostedModel model_;
@@ -72,6 +80,9 @@ class ServedModel {
   std::shared_ptr<Learning> learning_;
   ModelMetrics metrics_;
   std::unique_ptr<RequestQueue> queue_;
+  std::atomic<int64_t> usual_run_ns_ = 0;
+  std::mutex leaders_mutex_;
+  std::vector<std::unique_ptr<BatchWorker>> leaders_;  // that nobody uses now
   std::mutex close_mutex_;
   std::vector<std::thread> threads_;
   std::vector<std::shared_ptr<void>> gauges_;

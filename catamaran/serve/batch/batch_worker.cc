@@ -15,16 +15,24 @@ constexpr int64_t kLeastItems = 8;
 }  // namespace
 
 void BatchWorker::Run() {
-  PendingRequests batch, late;
-  while (parts_.queue.Take(batch, late)) {
-    AnswerLate(late);
-    for (const auto& pending : batch) {
-      parts_.metrics.waiting_seconds->Observe(SecondsSince(pending->arrival));
-    }
-    BindRows(batch);
-    if (!batch.empty()) RunBatch(batch);
-    assembled_ = {};  // not to keep requests' memory while there is nothing to do
+  while (parts_.queue.Take(batch_, late_)) RunTaken();
+}
+
+void BatchWorker::Lead(std::chrono::steady_clock::time_point until) {
+  while (parts_.queue.TakeMore(batch_, late_)) {
+    RunTaken();
+    if (std::chrono::steady_clock::now() >= until) return parts_.queue.StopLeading();
   }
+}
+
+void BatchWorker::RunTaken() {
+  AnswerLate(late_);
+  for (const auto& pending : batch_) {
+    parts_.metrics.waiting_seconds->Observe(SecondsSince(pending->arrival));
+  }
+  BindRows(batch_);
+  if (!batch_.empty()) RunBatch(batch_);
+  assembled_ = {};  // not to keep requests' memory while there is nothing to do
 }
 
 void BatchWorker::AnswerLate(PendingRequests& late) {
@@ -63,7 +71,11 @@ RunResult BatchWorker::RunTogether(State& state, std::span<std::unique_ptr<Pendi
   }
   if (!result) result = RunWhole(state, batch, rows);
   ModelMetrics& metrics = parts_.metrics;
-  metrics.run_seconds->Observe(SecondsSince(began));
+  const double seconds = SecondsSince(began);
+  metrics.run_seconds->Observe(seconds);
+  const int64_t usual = parts_.usual_run_ns.load(std::memory_order_relaxed);
+  parts_.usual_run_ns.store(usual + (static_cast<int64_t>(seconds * 1e9) - usual) / 8,
+                            std::memory_order_relaxed);
   metrics.batch_rows->Observe(static_cast<double>(rows));
   metrics.rows->Add(static_cast<uint64_t>(rows));
   if (parts_.signature.batches()) {

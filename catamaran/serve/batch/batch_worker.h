@@ -1,12 +1,14 @@
 // serve/batch/batch_worker.h
 //
-// One thread's work: takes batches from a queue, runs them and answers. If a batch fails, each of
+// A thread's work: takes batches from a queue, runs them and answers. If a batch fails, each of
 // its requests is run by itself, so that nobody gets to hear of another's mistake.
 //
-// Thread safety: a worker belongs to one thread; many may share its Parts.
+// Thread safety: a worker belongs to one thread at a time; many may share its Parts.
 
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,6 +33,7 @@ class BatchWorker {
     UserSplits& splits;
     std::function<std::shared_ptr<State>()> state;
     std::function<void(PendingRequest&, Status, InferResponse)> answer;  // once for each request
+    std::atomic<int64_t>& usual_run_ns;  // how long runs take of late
   };
 
   // Without `rows` no request has any. Without `pad` batches run at the size that they have.
@@ -39,8 +42,11 @@ class BatchWorker {
 
   // Returns when the queue is closed and empty.
   void Run();
+  // For who leads: runs what waits, until nothing does or the time is over.
+  void Lead(std::chrono::steady_clock::time_point until);
 
  private:
+  void RunTaken();
   void AnswerLate(PendingRequests& late);
   // Makes inputs of JSON rows; those of whom that fails are answered and leave the batch.
   void BindRows(PendingRequests& batch);
@@ -55,6 +61,7 @@ class BatchWorker {
   const Parts parts_;
   const std::unique_ptr<RowInputs> rows_;
   const bool pad_;
+  PendingRequests batch_, late_;
   AssembledBatch assembled_;
   std::vector<const BoundInputs*> inputs_;
 };

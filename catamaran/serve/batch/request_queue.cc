@@ -24,7 +24,7 @@ bool IsLate(const PendingRequest& pending, std::chrono::steady_clock::time_point
 
 }  // namespace
 
-Status RequestQueue::Push(std::unique_ptr<PendingRequest>& pending) {
+Status RequestQueue::Push(std::unique_ptr<PendingRequest>& pending, bool* leads) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return {StatusCode::kUnavailable, "the model is being unloaded"};
@@ -46,8 +46,15 @@ Status RequestQueue::Push(std::unique_ptr<PendingRequest>& pending) {
     rows_ += pending->rows;
     bytes_ += pending->bytes;
     waiting_.push_back(std::move(pending));
-    // Who gathers has the first look; what does not fit is passed on to who has nothing to do.
-    (gathering_ > 0 ? more_ : arrived_).notify_one();
+    if (leads != nullptr && AnyIdle() && waiting_.size() == 1) {
+      *leads = true;
+      ++leading_;
+    } else if (gathering_ > 0) {
+      // Who gathers has the first look; what does not fit is passed on to who has nothing to do.
+      more_.notify_one();
+    } else if (AnyIdle()) {
+      arrived_.notify_one();
+    }
   }
   return {};
 }
@@ -56,14 +63,16 @@ bool RequestQueue::Take(PendingRequests& batch, PendingRequests& late) {
   batch.clear();
   late.clear();
   std::unique_lock lock(mutex_);
-  arrived_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
-  DropLate(std::chrono::steady_clock::now(), late);
-  if (waiting_.empty()) return !(closed_ && late.empty());
-  batch.push_back(TakeAt(0));
-  int64_t rows = batch[0]->rows;
-  if (!batch_.enabled || batch[0]->alone) return true;
-  Gather(batch, rows);
-  if (batch_.max_delay_us <= 0) return true;
+  ++idle_;
+  arrived_.wait(lock, [&] { return closed_ || (!waiting_.empty() && AnyIdle()); });
+  --idle_;
+  int64_t rows = 0;
+  TakeBatch(batch, late, rows);
+  if (batch.empty()) return !(closed_ && late.empty());
+  if (!batch_.enabled || batch[0]->alone || batch_.max_delay_us <= 0) {
+    if (!waiting_.empty() && AnyIdle()) arrived_.notify_one();
+    return true;
+  }
   const TimePoint until =
       std::min(batch[0]->request.deadline,
                batch[0]->arrival + std::chrono::microseconds(batch_.max_delay_us));
@@ -77,6 +86,40 @@ bool RequestQueue::Take(PendingRequests& batch, PendingRequests& late) {
   --gathering_;
   if (!waiting_.empty()) arrived_.notify_one();
   return true;
+}
+
+void RequestQueue::TakeBatch(PendingRequests& batch, PendingRequests& late, int64_t& rows) {
+  DropLate(std::chrono::steady_clock::now(), late);
+  if (waiting_.empty()) return;
+  batch.push_back(TakeAt(0));
+  rows = batch[0]->rows;
+  if (batch_.enabled && !batch[0]->alone) Gather(batch, rows);
+}
+
+bool RequestQueue::TakeMore(PendingRequests& batch, PendingRequests& late) {
+  batch.clear();
+  late.clear();
+  const std::lock_guard lock(mutex_);
+  int64_t rows = 0;
+  if (!waiting_.empty()) {
+    TakeBatch(batch, late, rows);
+    return true;
+  }
+  --leading_;
+  led_.notify_all();
+  return false;
+}
+
+void RequestQueue::StopLeading() {
+  const std::lock_guard lock(mutex_);
+  --leading_;
+  if (!waiting_.empty()) arrived_.notify_one();
+  led_.notify_all();
+}
+
+void RequestQueue::AwaitLeaders() {
+  std::unique_lock lock(mutex_);
+  led_.wait(lock, [&] { return leading_ == 0; });
 }
 
 void RequestQueue::DropLate(TimePoint now, PendingRequests& late) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <thread>
 
 #include "catamaran/serve/batch/batch_sizes.h"
@@ -140,6 +141,82 @@ TEST_F(RequestQueueTest, WhoGathersPassesOnWhatDoesNotFit) {
   ASSERT_TRUE(Push(queue, Pending("b", 1)).ok());
   first.join();
   EXPECT_THAT(Ids(one), ElementsAre("a", "b"));
+}
+
+// A thread that waits in Take, as those of a model do.
+class IdleThread {
+ public:
+  explicit IdleThread(RequestQueue& queue)
+      : thread_([this, &queue] {
+          while (queue.Take(batch_, late_)) {
+            const std::lock_guard lock(mutex_);
+            for (std::string& id : Ids(batch_)) taken_.push_back(std::move(id));
+          }
+        }) {}
+  ~IdleThread() { thread_.join(); }
+  std::vector<std::string> taken() const {
+    const std::lock_guard lock(mutex_);
+    return taken_;
+  }
+
+ private:
+  PendingRequests batch_, late_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> taken_;
+  std::thread thread_;
+};
+
+// Pushes until the thread waits, so that who pushes leads.
+void PushUntilLeading(RequestQueue& queue, const IdleThread& idle, PendingRequests& batch,
+                      PendingRequests& late) {
+  for (size_t pushed = 1;; ++pushed) {
+    bool leads = false;
+    auto pending = Pending("first");
+    ASSERT_TRUE(queue.Push(pending, &leads).ok());
+    if (leads) break;
+    while (idle.taken().size() < pushed) std::this_thread::yield();
+  }
+  ASSERT_TRUE(queue.TakeMore(batch, late));
+  ASSERT_THAT(Ids(batch), ElementsAre("first"));
+}
+
+TEST_F(RequestQueueTest, WhoeverPushesRunsInPlaceOfAThreadThatHasNothingToDo) {
+  RequestQueue queue(batching_, limits_);
+  {
+    bool leads = false;
+    auto early = Pending("nobody waits");
+    ASSERT_TRUE(queue.Push(early, &leads).ok());
+    EXPECT_FALSE(leads);
+    Take(queue);
+  }
+  const IdleThread idle(queue);
+  PushUntilLeading(queue, idle, batch_, late_);
+  const size_t before = idle.taken().size();
+  // What comes meanwhile is for who leads: the one thread's place is taken.
+  for (const char* id : {"a", "b"}) {
+    bool leads = false;
+    auto pending = Pending(id);
+    ASSERT_TRUE(queue.Push(pending, &leads).ok());
+    EXPECT_FALSE(leads);
+  }
+  ASSERT_TRUE(queue.TakeMore(batch_, late_));
+  EXPECT_THAT(Ids(batch_), ElementsAre("a", "b"));
+  EXPECT_FALSE(queue.TakeMore(batch_, late_));
+  EXPECT_EQ(idle.taken().size(), before);
+  queue.AwaitLeaders();
+  queue.Close();
+}
+
+TEST_F(RequestQueueTest, WhoStopsLeadingPassesOnWhatWaits) {
+  RequestQueue queue(batching_, limits_);
+  const IdleThread idle(queue);
+  PushUntilLeading(queue, idle, batch_, late_);
+  const size_t before = idle.taken().size();
+  ASSERT_TRUE(Push(queue, Pending("rest")).ok());
+  queue.StopLeading();
+  while (idle.taken().size() == before) std::this_thread::yield();
+  EXPECT_EQ(idle.taken().back(), "rest");
+  queue.Close();
 }
 
 TEST(BatchSizes, AreFewAndNear) {

@@ -1,5 +1,6 @@
 #include "catamaran/serve/wire/grpc/grpc_server.h"
 
+#include <absl/synchronization/mutex.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
@@ -53,6 +54,8 @@ GrpcServer::GrpcServer(Gateway& gateway, const GrpcOptions& options) {
   services_->watches.max = options.max_watches;
 
   LimitLibraryLogs();
+  // Some systems' gRPC looks for deadlocks of its own at every lock that it takes.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Reflection is a plugin of all servers that are built from here on, and has no other switch.
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
