@@ -117,6 +117,20 @@ fn g(x: f32[B, 2]) { return rms(x) }
   ExpectNear(Doubles(p.Run("g", {{"x", y}}).outputs[0]), {3 / root, 4 / root});
 }
 
+TEST(Layers, AResidualWhoseLastScaleBeginsAtZeroBeginsAsItsShortcut) {
+  TestProgram p(R"(program t
+builder block(C: int) {
+  fc = linear(C, C)
+  last = norm(C, init=0.0)
+  fn (x: f32[B, C], training: static bool = false) { return last(fc(x), training=training) }
+}
+net = residual(block(2))
+fn f(x: f32[B, 2]) { return net(x, training=true) }
+)");
+  const Tensor x = Tensor::From<float>(Shape({2, 2}), {1, 2, 3, -6});
+  ExpectNear(Doubles(p.Run("f", {{"x", x}}).outputs[0]), {1, 2, 3, -6});
+}
+
 TEST(Residual, AddsWhatItsFunctionGivesAndHandsTrainingOn) {
   TestProgram p(R"(program t
 d = dropout(0.5)

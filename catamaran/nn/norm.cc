@@ -78,7 +78,7 @@ void BuildNorm(BuildContext& c) {
   if (kind == "group" && (n.groups < 0 || (n.groups > 0 && features % n.groups != 0))) {
     c.Fail(fmt::format("norm: groups = {} must divide features = {}", n.groups, features));
   }
-  n.scale = Param(c, "scale", {features}, Attr::Word("ones"));
+  n.scale = Param(c, "scale", {features}, c.arg("init"));
   if (kind != "rms") n.offset = Param(c, "offset", {features}, Attr::Word("zeros"));
   if (kind == "batch") {
     // Moving averages are what inference normalises with; training writes them. A layer that is
@@ -120,6 +120,7 @@ void AddNorm(BuilderSet& builders) {
         {"kind", StaticKind::kString, "batch", "\"batch\", \"layer\", \"rms\" or \"group\"", {}},
         {"momentum", StaticKind::kFloat, 0.9, "share of the old moving average that stays", {}},
         {"eps", StaticKind::kFloat, 1e-5, "added to the variance", {}},
+        {"init", StaticKind::kAny, Attr::Word("ones"), "initial value of scale", {}},
         RankParam(2),
         {"groups", StaticKind::kInt, 1, "of channels; 0: each channel is one", {}},
         RaggedParam("[B, *T, features]")},

@@ -31,4 +31,4 @@ class Lstm(torch.nn.Module):
 model = Lstm()
 adam = torch.optim.Adam(model.parameters(), lr=0.004)
 t.fit(model, [adam], lambda batch: letters.nats(model(batch["text"]), batch["next"]),
-      schedulers=[letters.cosine(adam, 786, 50)], clip=1.0)
+      schedulers=[letters.cosine(adam, 786, 100)], clip=1.0)

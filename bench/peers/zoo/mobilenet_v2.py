@@ -7,6 +7,7 @@ import images
 import twin
 
 t = twin.Twin()
+rectify = F.silu if t.options.smooth else F.relu6
 
 
 def conv_norm(path, **settings):
@@ -24,7 +25,7 @@ class Inverted(torch.nn.Module):
         self.narrow = conv_norm(path + ".narrow")
 
     def forward(self, x):
-        y = self.narrow(F.relu6(self.filter(F.relu6(self.widen(x)))))
+        y = self.narrow(rectify(self.filter(rectify(self.widen(x)))))
         return x + y if self.residual else y
 
 
@@ -46,12 +47,12 @@ class MobileNetV2(torch.nn.Module):
         self.fc = t.linear("fc")
 
     def forward(self, batch):
-        x = F.relu6(self.stem(images.cifar(batch["image"])))
-        x = self.narrow(F.relu6(self.filter(x)))
-        return self.fc(F.relu6(self.last(self.blocks(x))).mean((2, 3)))
+        x = rectify(self.stem(images.cifar(batch["image"])))
+        x = self.narrow(rectify(self.filter(x)))
+        return self.fc(rectify(self.last(self.blocks(x))).mean((2, 3)))
 
 
 model = MobileNetV2()
-sgd = torch.optim.SGD(model.parameters(), lr=0.03, momentum=0.9, weight_decay=0.00004)
+sgd = torch.optim.SGD(model.parameters(), lr=0.06, momentum=0.9, weight_decay=0.00004)
 t.fit(model, [sgd], lambda batch: F.cross_entropy(model(batch), batch["label"].long()), model,
       schedulers=[images.one_cycle(sgd, 704)])

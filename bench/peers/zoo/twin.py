@@ -180,6 +180,8 @@ class Twin:
         parser.add_argument("--keep", choices=["best", "latest"], default="best")
         parser.add_argument("--threads", type=int, default=1)
         parser.add_argument("--device", default="cpu", help="cuda: on a GPU, in full f32")
+        parser.add_argument("--smooth", action="store_true",
+                            help="without kinks (where the recipe says so), only the first losses")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--out", required=True, help="the results, as JSON")
         self.options = parser.parse_args()
@@ -305,12 +307,18 @@ class Twin:
                 scheduler.step()
             if step <= FIRST_LOSSES:
                 result["losses"].append(value.item())
+            elif self.options.smooth:
+                break
+            if self.options.smooth:
+                continue
             if not self.options.window and (step % every == 0 or step == len(self.batches)):
                 metric = self.evaluate(model, loss, predict, label, self.valid)
                 result["valid"].append(metric)
                 if best is None or (metric > best if higher else metric < best):
                     best, kept = metric, copy.deepcopy(model.state_dict())
         result["seconds"] = time.perf_counter() - begin
+        if self.options.smooth:
+            return self.write(result)
         if self.options.window:
             result["valid"], result["test"] = windows.values(), windows.mean()
         else:
@@ -322,6 +330,9 @@ class Twin:
         result["params"] = sum(p.numel() for p in model.parameters() if id(p) not in in_tables)
         result["table_params"] = sum(m.used_rows * m.embedding_dim for m in tables)
         result["torch"] = torch.__version__
+        self.write(result)
+
+    def write(self, result):
         with open(self.options.out, "w") as file:
             json.dump(result, file)
 
