@@ -2,7 +2,9 @@
 worker."""
 
 import argparse
+import multiprocessing
 import os
+import socket
 import sys
 
 import numpy as np
@@ -42,14 +44,25 @@ def make_app():
     return app
 
 
+def serve(port):
+    """One worker. Each has its own socket, so that connections are spread over all of them."""
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listening.bind(("127.0.0.1", port))
+    config = uvicorn.Config(make_app(), loop="uvloop", http="httptools", access_log=False,
+                            log_level="warning", timeout_keep_alive=600)
+    uvicorn.Server(config).run(sockets=[listening])
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     for name in ("--port", "--model", "--directory", "--workers", "--threads"):
         parser.add_argument(name)
     options = parser.parse_args()
     os.environ["SERVE_DIRECTORY"], os.environ["SERVE_THREADS"] = options.directory, options.threads
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    uvicorn.run("serve_fastapi:make_app", factory=True, host="127.0.0.1", port=int(options.port),
-                workers=int(options.workers), loop="uvloop", http="httptools", access_log=False,
-                log_level="warning",
-                timeout_keep_alive=600)
+    workers = [multiprocessing.Process(target=serve, args=[int(options.port)])
+               for _ in range(int(options.workers))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()

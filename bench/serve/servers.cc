@@ -43,9 +43,18 @@ BenchServer::BenchServer(const std::string& kind, const BenchModel& model, int t
     grpc_port_ = FreePort();
     http_port_ = FreePort();
     WriteState(model, directory + "/weights");
-    command = {bin + "/catamaran",     "serve",     model.program,          "--state",
-               directory + "/weights", "--grpc",    Loopback(grpc_port_),   "--http",
-               Loopback(http_port_),   "--threads", std::to_string(threads)};
+    command = {bin + "/catamaran",
+               "serve",
+               model.program,
+               "--state",
+               directory + "/weights",
+               "--grpc",
+               Loopback(grpc_port_),
+               "--http",
+               Loopback(http_port_),
+               "--threads",
+               cores};
+    // As all others, it may run as many requests at a time as there are cores.
     if (kind == "catamaran-learning") {
       command.insert(command.end(), {"--learn", "--data-dir", directory + "/data"});
     }
