@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "catamaran/table/memory/row_access.h"
@@ -56,6 +57,10 @@ struct alignas(64) IndexLine {
   }
   EntryMask Empty() const { return Match(0); }
 
+  // The first of some matches; any handle if there are none.
+  RowHandle FirstHandle(EntryMask match) const {
+    return Handle(std::countr_zero(match | EntryMask{1} << (kEntries - 1)));
+  }
   RowHandle Handle(int entry) const { return RowHandle::FromBits(LoadWord(handles + entry)); }
   uint32_t State() const { return LoadWordAcquire(&state); }
 

@@ -44,7 +44,7 @@ size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t
   };
   const auto ask_for_row = [&](size_t i) __attribute__((always_inline)) {
     const auto [door, line] = flights[i % kFlights];
-    const auto [row, handle] = finder.FirstSight(door, line, keys[i].hash);
+    const auto [row, handle] = finder.FirstSightByJumps(door, line, keys[i].hash);
     // As many requests wherever in a line the row begins, so that the processor never guesses it
     // wrong; a line that is asked for twice costs nothing.
     PrefetchLineOf(row);
