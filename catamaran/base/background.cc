@@ -11,6 +11,11 @@
 #ifdef __linux__
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 #endif
 
 namespace catamaran {
@@ -70,6 +75,18 @@ std::thread StartBackground(std::function<void()> work) {
     work();
     pace = nullptr;
   });
+}
+
+void GiveWay() {
+#ifdef __linux__
+  // Of this thread alone; others that the process has stay as they are. Where it is not allowed,
+  // the thread stays what it was.
+  constexpr int kBelow = 5;
+  const auto self = static_cast<id_t>(syscall(SYS_gettid));
+  errno = 0;
+  const int now = getpriority(PRIO_PROCESS, self);
+  if (errno == 0 && now < kBelow) setpriority(PRIO_PROCESS, self, kBelow);
+#endif
 }
 
 void Breathe() {

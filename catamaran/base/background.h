@@ -24,6 +24,11 @@ inline constexpr int64_t kBackgroundWaitNs = 2'400'000;
 // Starts `work` in the background. It must not throw.
 std::thread StartBackground(std::function<void()> work);
 
+// Puts the thread that calls it below ordinary ones, for good: it gives way to them, and gets about
+// a quarter of a core where they leave nothing. For work that must go on, but not at the cost of
+// others.
+void GiveWay();
+
 // To be called now and then by everything that may run in the background, at least every few
 // microseconds' worth of work, holding nothing that others wait for. When this thread's slice is
 // over it waits until the next one; on other threads it does nothing.

@@ -1,7 +1,9 @@
 #include "catamaran/base/background.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "catamaran/base/clock.h"
@@ -31,6 +33,19 @@ TEST(Background, WorkOfManySlicesComesToItsEndThoughNoCoreIsIdle) {
   for (std::thread& thread : busy) thread.join();
   EXPECT_EQ(slices, 20);
 }
+
+#ifdef __linux__
+TEST(Background, AThreadThatGivesWayIsBelowTheOthers) {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  int below = 0;
+  std::thread([&] {
+    GiveWay();
+    below = getpriority(PRIO_PROCESS, 0);
+  }).join();
+  EXPECT_EQ(below, std::max(before, 5));
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
+}
+#endif
 
 TEST(Background, ElsewhereBreathingIsNothing) {
   const int64_t begin = SteadyClock().Now();

@@ -8,6 +8,7 @@
 #include <bit>
 #include <utility>
 
+#include "catamaran/base/background.h"
 #include "catamaran/base/cpu.h"
 #include "catamaran/base/error.h"
 #include "catamaran/base/storage_error.h"
@@ -21,7 +22,6 @@ constexpr int64_t kLongestWait = 5 * kMillisecond;
 constexpr int64_t kRetryFullLog = 500 * kMillisecond;
 constexpr int64_t kBetweenNotices = 100 * kMillisecond;
 constexpr int64_t kMaxScheduledSteps = 2;
-constexpr size_t kMaxRememberedAcks = 1 << 16;
 
 }  // namespace
 
@@ -158,6 +158,7 @@ void Learner::WriteSchemas() {
 }
 
 void Learner::Run() {
+  GiveWay();
   try {
     LogCursor cursor = log_->Follow(std::max(applier_->stream().position(), log_->begin()));
     while (!end_) Turn(cursor);
@@ -270,8 +271,8 @@ void Learner::LearnStep(const StreamAction& action, bool live) {
     if (acked == acked_.end()) continue;
     freshness_.Add(std::max<int64_t>(0, now - acked->second));
   }
-  // Causes of examples to come are newer, but for those that wait with them.
-  while (acked_.size() > kMaxRememberedAcks) acked_.erase(acked_.begin());
+  // Causes of examples to come are newer, or the last one's others.
+  acked_.erase(acked_.begin(), acked_.lower_bound(action.examples.back().cause));
 }
 
 std::optional<LogOffset> Learner::TryAppend(RecordType type, int64_t time_ns,

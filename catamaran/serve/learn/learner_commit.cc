@@ -201,7 +201,9 @@ void Learner::Committed(const CommitResult& result) {
   const CommitNoteRecord note{result.commit, result.step, cut_position_};
   TryAppend(RecordType::kCommitNote, applier_->stream().clock_ns(), Encode(note));
   HoldLog();
-  const int64_t oldest = settings_.retain_ns > 0 ? clock_.Now() - settings_.retain_ns : 0;
+  // The age of a record is one of the clock that has stamped it.
+  const int64_t now = settings_.event_clock ? applier_->stream().clock_ns() : clock_.Now();
+  const int64_t oldest = settings_.retain_ns > 0 ? now - settings_.retain_ns : 0;
   if (settings_.retain_bytes > 0 || settings_.retain_ns > 0) {
     log_->Retain(settings_.retain_bytes, oldest);
   }

@@ -13,6 +13,8 @@
 namespace catamaran {
 namespace {
 
+constexpr size_t kMaxRememberedAcks = 1 << 18;
+
 // What an Error of the log means for a request.
 Status StatusOf(const Error& error) {
   const bool full = dynamic_cast<const LogFull*>(&error) != nullptr;
@@ -186,7 +188,8 @@ void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& p
     if (error != nullptr) return done(StatusOf(*error), {});
     {
       const std::lock_guard lock(acked_mutex_);
-      acked_[begin] = steady_.Now();
+      // While nothing is learned (a pause), freshness is not measured of all that comes.
+      if (acked_.size() < kMaxRememberedAcks) acked_[begin] = steady_.Now();
     }
     done({}, Reply{count, end});
   });

@@ -256,6 +256,24 @@ TEST_F(LearnerTest, StepsThatTwoRollbacksGoBackBehindCountOnce) {
   EXPECT_EQ(DifferenceFromReplay(), "");
 }
 
+TEST_F(LearnerTest, TheLogIsKeptAsLongAsTheClockOfEventsSays) {
+  settings["segment_bytes"] = "4096";
+  settings["keep_commits"] = "2";
+  settings["retain"] = "1h";
+  Start();
+  TrainMany(0, 100);
+  for (uint64_t i = 0; i < 3; ++i) {
+    TrainMany(100 + i, 101 + i);
+    Commit();
+  }
+  EXPECT_EQ(learner->log().begin(), 0u);  // though these events are years old
+  for (uint64_t i = 0; i < 3; ++i) {
+    TrainMany(10'000 + i, 10'001 + i);
+    Commit();
+  }
+  EXPECT_GT(learner->log().begin(), 0u);
+}
+
 TEST_F(LearnerTest, AnotherLogThanTheOneOfTheCommitIsRefusedAndLeftAsItIs) {
   Start();
   TrainMany(0, 16);
