@@ -19,7 +19,8 @@ namespace catamaran::bench {
 class BenchServer {
  public:
   // Makes what it needs in a directory of its own and starts it. It may answer as many requests at
-  // a time as there are cores; `threads` compute one of them. Throws SkipCase if it is not installed.
+  // a time as there are cores; `threads` compute one of them. Throws SkipCase if it is not
+  // installed.
   BenchServer(const std::string& kind, const BenchModel& model, int threads,
               const std::vector<std::string>& more_arguments = {});
 

@@ -168,7 +168,7 @@ std::unique_ptr<BatchWorker> ServedModel::MakeWorker() {
 }
 
 bool ServedModel::IsShort(const PendingRequest& pending) const {
-  return pending.rows <= kShortRows &&
+  return pending.request.run_here && pending.rows <= kShortRows &&
          usual_run_ns_.load(std::memory_order_relaxed) < kShortRunNs &&
          model_.config.batch.max_delay_us <= 0;
 }

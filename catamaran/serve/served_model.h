@@ -2,8 +2,8 @@
 //
 // One version of a model, ready to answer: its function compiled and warmed up, threads that run
 // it, and the queue of those who wait. Requests that fit together share a run. Where runs are short
-// and nobody runs any, whoever brings a request runs it: handing it to another thread would take as
-// long.
+// and nobody runs any, whoever brings a request may run it: handing it to another thread would take
+// as long.
 //
 // Each request is answered exactly once, also when the model goes: Close answers all that were
 // accepted, and refuses the rest.

@@ -20,7 +20,9 @@ InferenceService::InferenceService(Gateway& gateway)
       stream_(gateway.metrics(), "grpc", "ModelStreamInfer"),
       index_(gateway.metrics(), "grpc", "RepositoryIndex"),
       load_(gateway.metrics(), "grpc", "RepositoryModelLoad"),
-      unload_(gateway.metrics(), "grpc", "RepositoryModelUnload") {}
+      unload_(gateway.metrics(), "grpc", "RepositoryModelUnload") {
+  SetMessageAllocatorFor_ModelInfer(&messages_);
+}
 
 grpc::ServerUnaryReactor* InferenceService::ServerLive(Context* context,
                                                        const inference::ServerLiveRequest*,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "catamaran/serve/wire/grpc/calls.h"
+#include "catamaran/serve/wire/grpc/infer_message_pool.h"
 #include "catamaran/serve/wire/inference.grpc.pb.h"
 
 namespace catamaran {
@@ -41,6 +42,7 @@ class InferenceService final : public inference::GRPCInferenceService::CallbackS
   Unary* Later(Context* context, const CallMetrics& metrics, std::function<Status()> task);
 
   Gateway& gateway_;
+  InferMessagePool messages_;
   const CallMetrics live_, ready_, model_ready_, server_metadata_, model_metadata_, infer_, stream_,
       index_, load_, unload_;
 };

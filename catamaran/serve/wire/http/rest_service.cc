@@ -247,6 +247,7 @@ void RestService::Infer(const Call& call) const {
   request.model = call.route.model;
   request.version = call.route.version;
   request.cancelled = call.request.cancelled;
+  request.run_here = true;
   gateway_.server().Infer(std::move(request), [end = call.end, forms = std::move(forms)](
                                                   Status status, const InferResponse& response) {
     HttpResponse http;
