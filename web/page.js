@@ -2,7 +2,7 @@
 
 import { Chart } from "./chart.js";
 import * as service from "./service.js";
-import { bytes, duration, plain, rate, seconds, share } from "./words.js";
+import { bytes, duration, percent, plain, rate, seconds, share } from "./words.js";
 
 const EVERY_MS = 1000;
 const MOST_POINTS = { seconds: 600, minutes: 1440 };
@@ -151,12 +151,8 @@ function showLearning(model) {
   ]);
 }
 
-function showTables(tables) {
-  get("tables-section").hidden = tables.length === 0;
-  const rows = [["table", "width", "rows", "not admitted yet", "expired", "memory", "disk"],
-    ...tables.map((table) => [`@${table.name}`, plain(table.width), plain(table.rows),
-      plain(table.waiting), plain(table.expired), bytes(table.bytes), bytes(table.bytes_on_disk)])];
-  const table = get("tables");
+// The first row has the titles.
+function setTable(table, rows) {
   table.replaceChildren(...rows.map((cells, i) => {
     const row = document.createElement("tr");
     for (const text of cells) {
@@ -166,6 +162,23 @@ function showTables(tables) {
     }
     return row;
   }));
+}
+
+function showFeatures(features) {
+  const seen = features.filter((feature) => feature.rows > 0);
+  get("features-section").hidden = seen.length === 0;
+  const part = (count, rows) => (count === 0 ? "0" : percent(count / rows));
+  setTable(get("features"), [["feature", "rows", "missing", "out of range"],
+    ...seen.map(({ name, rows, missing, out_of_range: outside }) =>
+      [name, plain(rows), part(missing, rows), part(outside, rows)])]);
+}
+
+function showTables(tables) {
+  get("tables-section").hidden = tables.length === 0;
+  const rows = [["table", "width", "rows", "not admitted yet", "expired", "memory", "disk"],
+    ...tables.map((table) => [`@${table.name}`, plain(table.width), plain(table.rows),
+      plain(table.waiting), plain(table.expired), bytes(table.bytes), bytes(table.bytes_on_disk)])];
+  setTable(get("tables"), rows);
 }
 
 async function showProgram() {
@@ -240,6 +253,7 @@ function show() {
   ]);
   showLearning(model);
   showTables(model.tables ?? []);
+  showFeatures(model.features ?? []);
   showCharts(model);
   showProgram();
 }

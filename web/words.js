@@ -50,3 +50,5 @@ export function duration(value) {
 }
 
 export const share = (value) => (known(value) ? value.toFixed(4) : UNKNOWN);
+
+export const percent = (part) => (known(part) ? (part * 100).toPrecision(2) + " %" : UNKNOWN);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,16 @@ class RowTransform {
   // that cannot be transformed is an Error that says which (its number in the block, from 0, and
   // the column) and why; then nothing is known of `out`.
   virtual void Apply(const RowBlock& in, RowBlock& out) const = 0;
+
+  // The features that it knows the range of (borders, what was seen in fitting, words that there
+  // are), by the names of columns or of what is made of them.
+  virtual std::vector<std::string> ranged() const { return {}; }
+  // As Apply; adds to outside[i] in how many rows ranged()[i] is there and outside of its range.
+  // REQUIRES: outside.size() == ranged().size().
+  virtual void ApplyAndCount(const RowBlock& in, RowBlock& out,
+                             std::span<int64_t> /*outside*/) const {
+    Apply(in, out);
+  }
 };
 
 }  // namespace catamaran

@@ -12,12 +12,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "catamaran/base/file.h"
 #include "catamaran/commit/state_file.h"
 #include "catamaran/data/features/feature_set.h"
 #include "catamaran/exec/state.h"
 #include "catamaran/ir/program.h"
+#include "catamaran/serve/feature_rates.h"
 #include "catamaran/serve/server.h"
 #include "catamaran/train/entry_points.h"
 #include "catamaran/train/feed.h"
@@ -38,6 +40,8 @@ struct HostedModel {
   FeedOptions feed;
   // What Learning::state() gives, until a rollback puts another one in its place.
   std::shared_ptr<State> state;
+  // Of the requests that it answers, for its status; may be empty.
+  std::function<std::vector<FeatureRates>()> feature_rates;
   // How `state` was loaded (`loaded.state` is moved from), for MakeCommits; nothing if the
   // directory held no state: then it has initial values, or those that the config named.
   std::optional<LoadedState> loaded;

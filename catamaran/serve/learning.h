@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "catamaran/exec/state.h"
+#include "catamaran/serve/feature_rates.h"
 #include "catamaran/serve/infer.h"
 #include "catamaran/serve/status.h"
 
@@ -130,6 +131,7 @@ struct LearningStatus {
   double loss = 0;  // of the newest step
   LearningWindow window;
   LearningDrift drift;
+  std::vector<FeatureRates> features;  // of requests lately
   // From acknowledged to visible in `infer`, of the newest examples; seconds.
   double freshness_p50 = 0, freshness_p99 = 0;
   int64_t freshness_count = 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "catamaran/serve/feature_rates.h"
 #include "catamaran/table/table.h"
 
 namespace catamaran {
@@ -19,7 +20,8 @@ struct TableDetails {
 };
 
 struct ModelDetails {
-  int64_t parameter_bytes = 0;  // of params and vars
+  std::vector<FeatureRates> features;  // of requests lately
+  int64_t parameter_bytes = 0;         // of params and vars
   std::vector<TableDetails> tables;
   // How long requests took, from arrival to answer: upper bounds in seconds, and how many there
   // were so far in each bucket; one more, without a bound, is behind them.

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <thread>
 
 #include "catamaran/nn/standard.h"
+#include "catamaran/serve/model_details.h"
 #include "catamaran/serve/serve_test_util.h"
 
 namespace catamaran {
@@ -285,6 +287,35 @@ TEST(ModelServer, JsonRowsGoThroughTheFeatures) {
   ASSERT_TRUE(host.server->GetModelMetadata("taste", "", metadata).ok());
   EXPECT_THAT(metadata.row_columns,
               ::testing::UnorderedElementsAre("a: f32", "b: f32", "thing: i64"));
+}
+
+TEST(ModelServer, MissingFeaturesAndThoseOutOfRangeAreCounted) {
+  TasteServer host;
+  WriteFileAtomically(host.fs, "taste.features",
+                      "input a: f32, b: f32, thing: i64\n"
+                      "user = concat(number(a, missing=0), number(bucket(b, [0, 10])))\n"
+                      "item = thing\n");
+  host.config.features = "taste.features";
+  host.Load();
+  Answer rows, tensors;
+  InferRequest request;
+  request.model = "taste";
+  request.rows = {R"({"a": 1, "b": 2, "thing": 3})", R"({"a": null, "b": 12, "thing": 3})",
+                  R"({"b": -1, "thing": 3})", R"({"thing": 4})"};
+  host.Ask(request, rows);
+  rows.response();
+  host.Ask(TasteRequest({1, NAN}, {3}), tensors);
+  EXPECT_TRUE(std::isnan(tensors["p"].data<float>()[0]));
+  ModelDetails details;
+  ASSERT_TRUE(host.server->GetModelDetails("taste", "", details).ok());
+  std::map<std::string, std::vector<int64_t>> found;
+  for (const FeatureRates& of : details.features) {
+    found[of.name] = {of.rows, of.missing, of.outside};
+  }
+  using Counts = std::map<std::string, std::vector<int64_t>>;
+  EXPECT_EQ(
+      found,
+      (Counts{{"a", {4, 3, 0}}, {"b", {4, 1, 2}}, {"thing", {4, 0, 0}}, {"user", {1, 1, 0}}}));
 }
 
 TEST(ModelServer, MetadataNamesInputsAndOutputs) {

@@ -45,17 +45,21 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
   }
   signature_ = std::make_unique<const Signature>(*infer_);
   splits_ = std::make_unique<UserSplits>(*model_.flat, *infer_);
+  std::vector<std::string> row_features;
   try {
     const RowInputs rows(*model_.flat, *model_.flat->items.FindFunction(model_.entry.infer),
                          model_.features, model_.feed);
     for (const Column& column : rows.columns()) {
       row_columns_.push_back(fmt::format("{}: {}", column.name, column.KindText()));
     }
+    row_features = rows.features();
   } catch (const Error& error) {
     // A features file is there for rows: that it does not fit is a mistake to be told now.
     if (model_.features && model_.features->declared_inputs()) throw;
     rows_problem_ = error.what();
   }
+  features_ = std::make_shared<FeatureMonitor>(metrics, model_.name, model_.version, row_features,
+                                               *signature_);
   if (model_.config.learn) {
     if (!start_learning) Fail("model {}: this server does not learn", model_.name);
     learning_ = start_learning(HandOver());
@@ -102,6 +106,7 @@ HostedModel ServedModel::HandOver() {
   model.feed = model_.feed;
   model.state = std::move(model_.state);
   model.loaded = std::move(model_.loaded);
+  model.feature_rates = [features = features_] { return features->Rates(); };
   if (const int64_t bytes = model_.config.limits.disk_bytes; bytes > 0) {
     model.config.learning.emplace("log_max_bytes", std::to_string(bytes));
   }
@@ -158,7 +163,7 @@ std::unique_ptr<BatchWorker> ServedModel::MakeWorker() {
                                        model_.features, model_.feed);
   }
   return std::make_unique<BatchWorker>(
-      BatchWorker::Parts{*infer_, *signature_, *queue_, metrics_, *splits_,
+      BatchWorker::Parts{*infer_, *signature_, *queue_, metrics_, *splits_, *features_,
                          [this] { return CurrentState(); },
                          [this](PendingRequest& pending, Status status, InferResponse response) {
                            Answer(pending, std::move(status), std::move(response));
@@ -282,6 +287,7 @@ ModelStatus ServedModel::status() const {
 
 ModelDetails ServedModel::details() const {
   ModelDetails details;
+  details.features = features_->Rates();
   const std::shared_ptr<State> state = CurrentState();
   for (size_t i = 0; i < state->size(); ++i) {
     const StateInfo info = state->info(i);

@@ -23,6 +23,7 @@
 #include "catamaran/serve/batch/batch_worker.h"
 #include "catamaran/serve/batch/request_queue.h"
 #include "catamaran/serve/hosted_model.h"
+#include "catamaran/serve/model/feature_monitor.h"
 #include "catamaran/serve/model/row_inputs.h"
 #include "catamaran/serve/model/signature.h"
 #include "catamaran/serve/model/user_split.h"
@@ -79,6 +80,7 @@ class ServedModel {
   std::string rows_problem_;  // why JSON rows are not understood; empty: they are
   std::shared_ptr<Learning> learning_;
   ModelMetrics metrics_;
+  std::shared_ptr<FeatureMonitor> features_;
   std::unique_ptr<RequestQueue> queue_;
   std::atomic<int64_t> usual_run_ns_ = 0;
   std::mutex leaders_mutex_;

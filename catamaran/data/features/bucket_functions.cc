@@ -34,7 +34,14 @@ FeatureKernel BindBucket(FeatureCall& call) {
   if (!std::ranges::is_sorted(boundaries, std::less_equal<>())) {
     call.Fail("the boundaries do not rise");
   }
-  return BucketKernel(call, std::move(boundaries));
+  const auto last = static_cast<int64_t>(boundaries.size());
+  FeatureKernel kernel = BucketKernel(call, std::move(boundaries));
+  kernel.mark_outside = [type = kernel.type, last](const FeatureArgs&, const FeatureValues& out,
+                                                   std::span<uint8_t> marks) {
+    MarkRows(type, out.offsets, marks,
+             [&](size_t i) { return out.ints[i] == 0 || out.ints[i] == last; });
+  };
+  return kernel;
 }
 
 FeatureKernel BindOneHot(FeatureCall& call) {
@@ -43,13 +50,19 @@ FeatureKernel BindOneHot(FeatureCall& call) {
   if (!call.type(0).is_single()) call.Fail("wanted a single integer");
   const int64_t size = call.Integer("size", 0, 1, 1 << 20);
   if (size == 0) call.Fail("wanted size=…");
-  return {{ValueKind::kNumber, {size}}, [size](const FeatureArgs& args, FeatureValues& out) {
+  return {{ValueKind::kNumber, {size}},
+          [size](const FeatureArgs& args, FeatureValues& out) {
             const auto count = static_cast<size_t>(args.rows * size);
             double* to = out.numbers.Extend(count);
             std::fill_n(to, count, 0.0);
             for (const int64_t i : args[0].ints) {
               if (i >= 0 && i < size) to[i] = 1;
               to += size;
+            }
+          },
+          [size](const FeatureArgs& args, const FeatureValues&, std::span<uint8_t> marks) {
+            for (size_t r = 0; r < marks.size(); ++r) {
+              if (args[0].ints[r] < 0 || args[0].ints[r] >= size) marks[r] = 1;
             }
           }};
 }

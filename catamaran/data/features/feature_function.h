@@ -53,7 +53,24 @@ struct FeatureArgs {
 struct FeatureKernel {
   ValueType type;
   std::function<void(const FeatureArgs& args, FeatureValues& out)> run;
+  // Of one that knows what it was made for, else null: sets the mark of each row whose value is not
+  // missing and outside of that, given what `run` has made.
+  std::function<void(const FeatureArgs& args, const FeatureValues& out, std::span<uint8_t> marks)>
+      mark_outside = nullptr;
 };
+
+// Sets the marks of rows for which outside(i) says so of an element i; `offsets` are those of a
+// list.
+template <class Outside>
+void MarkRows(const ValueType& type, const Buffer<int32_t>& offsets, std::span<uint8_t> marks,
+              const Outside& outside) {
+  const auto width = type.is_list() ? 0 : static_cast<size_t>(type.elements());
+  for (size_t r = 0; r < marks.size(); ++r) {
+    const size_t begin = type.is_list() ? static_cast<size_t>(offsets[r]) : r * width;
+    const size_t end = type.is_list() ? static_cast<size_t>(offsets[r + 1]) : begin + width;
+    for (size_t i = begin; i < end && marks[r] == 0; ++i) marks[r] = outside(i) ? 1 : 0;
+  }
+}
 
 // What was learned from data. Numbers and texts mean what the function says.
 struct FittedValue {

@@ -13,6 +13,7 @@ struct FeatureGraph::Scratch {
   std::vector<FeatureValues> values;  // of each node
   std::vector<const FeatureValues*> args;
   std::vector<int> columns;  // of the block, for nodes that are columns
+  std::vector<uint8_t> marks;
 };
 
 namespace {
@@ -112,6 +113,40 @@ FeatureGraph::FeatureGraph(std::vector<FeatureNode> nodes,
     columns.push_back(ColumnOf(output.name, node));
   }
   schema_ = Schema(std::move(columns));
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const FeatureNode& node = nodes_[i];
+    if (!node.ready || !node.kernel.mark_outside || node.args.empty()) continue;
+    const std::string& field = nodes_[static_cast<size_t>(node.args[0])].field;
+    const std::string& name = field.empty() ? node.text : field;
+    const auto known =
+        std::ranges::find_if(ranged_, [&](const auto& feature) { return feature.first == name; });
+    if (known == ranged_.end()) {
+      ranged_.push_back({name, {i}});
+    } else {
+      known->second.push_back(i);
+    }
+  }
+}
+
+std::vector<std::string> FeatureGraph::ranged() const {
+  std::vector<std::string> names;
+  for (const auto& [name, nodes] : ranged_) names.push_back(name);
+  return names;
+}
+
+void FeatureGraph::CountOutside(int64_t rows, Scratch& scratch, std::span<int64_t> outside) const {
+  for (size_t f = 0; f < ranged_.size(); ++f) {
+    scratch.marks.assign(static_cast<size_t>(rows), 0);
+    for (const size_t n : ranged_[f].second) {
+      const FeatureNode& node = nodes_[n];
+      scratch.args.clear();
+      for (const int arg : node.args) {
+        scratch.args.push_back(&scratch.values[static_cast<size_t>(arg)]);
+      }
+      node.kernel.mark_outside({rows, scratch.args, node.place}, scratch.values[n], scratch.marks);
+    }
+    outside[f] += std::ranges::count(scratch.marks, 1);
+  }
 }
 
 FeatureGraph::~FeatureGraph() = default;
@@ -169,9 +204,11 @@ void FeatureGraph::Compute(const RowBlock& in, Scratch& scratch) const {
   }
 }
 
-void FeatureGraph::Apply(const RowBlock& in, RowBlock& out) const {
+void FeatureGraph::ApplyAndCount(const RowBlock& in, RowBlock& out,
+                                 std::span<int64_t> outside) const {
   auto scratch = TakeScratch();
   Compute(in, *scratch);
+  if (!outside.empty()) CountOutside(in.rows(), *scratch, outside);
   out.Begin(schema_);
   for (size_t c = 0; c < outputs_.size(); ++c) {
     const auto n = static_cast<size_t>(outputs_[c].node);

@@ -9,7 +9,9 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catamaran/data/features/feature_function.h"
@@ -46,7 +48,10 @@ class FeatureGraph : public RowTransform {
   const Schema& schema() const override { return schema_; }
   std::vector<std::string> inputs() const override;
   uint64_t hash() const override { return hash_; }
-  void Apply(const RowBlock& in, RowBlock& out) const override;
+  void Apply(const RowBlock& in, RowBlock& out) const override { ApplyAndCount(in, out, {}); }
+  std::vector<std::string> ranged() const override;
+  // Counts nothing where `outside` is empty.
+  void ApplyAndCount(const RowBlock& in, RowBlock& out, std::span<int64_t> outside) const override;
 
   // Gives the rows to every fitter.
   void Fit(const RowBlock& in) const;
@@ -56,12 +61,15 @@ class FeatureGraph : public RowTransform {
  private:
   struct Scratch;
   void Compute(const RowBlock& in, Scratch& scratch) const;
+  void CountOutside(int64_t rows, Scratch& scratch, std::span<int64_t> outside) const;
   std::unique_ptr<Scratch> TakeScratch() const;
   void GiveScratch(std::unique_ptr<Scratch> scratch) const;
 
   const std::shared_ptr<const void> keep_;
   const std::vector<FeatureNode> nodes_;
   std::vector<FeatureOutput> outputs_;
+  // By feature, the nodes that know its range.
+  std::vector<std::pair<std::string, std::vector<size_t>>> ranged_;
   Schema schema_;
   const uint64_t hash_;
   const std::string path_;

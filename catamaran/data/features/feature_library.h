@@ -24,7 +24,7 @@
 namespace catamaran {
 
 // Raised when a library built before would not work any more.
-inline constexpr uint32_t kFeatureLibraryVersion = 1;
+inline constexpr uint32_t kFeatureLibraryVersion = 2;
 
 // The version, and what the compiler made of the classes that both sides touch.
 inline constexpr uint64_t FeatureLibraryAbi() {

@@ -56,22 +56,37 @@ const std::vector<double>& FittedNumbers(const FeatureCall& call, size_t each) {
   return numbers;
 }
 
-// (x - fitted[2 i]) * scale(fitted[2 i + 1]), and `missing` where x is.
-FeatureKernel ShiftAndScale(FeatureCall& call) {
+// (x - fitted[2 i]) * scale(fitted[2 i + 1]), and `missing` where x is. Results below `low` and
+// above `high` are outside of what was seen in fitting.
+FeatureKernel ShiftAndScale(FeatureCall& call, double low, double high) {
   call.NeedValues(1);
   call.NeedNumber(0);
   const double missing = call.Number("missing", 0);
   std::vector<double> fitted = FittedNumbers(call, 2);
   for (size_t i = 1; i < fitted.size(); i += 2) fitted[i] = fitted[i] > 0 ? 1 / fitted[i] : 0;
-  return {call.type(0), [fitted, missing](const FeatureArgs& args, FeatureValues& out) {
+  return {call.type(0),
+          [fitted, missing](const FeatureArgs& args, FeatureValues& out) {
             const auto& x = args[0].numbers;
             double* to = out.numbers.Extend(x.size());
             for (size_t i = 0, at = 0; i < x.size(); ++i) {
               to[i] = std::isnan(x[i]) ? missing : (x[i] - fitted[at]) * fitted[at + 1];
               if ((at += 2) == fitted.size()) at = 0;
             }
+          },
+          [type = call.type(0), low, high](const FeatureArgs& args, const FeatureValues& out,
+                                           std::span<uint8_t> marks) {
+            MarkRows(type, out.offsets, marks, [&](size_t i) {
+              return !std::isnan(args[0].numbers[i]) &&
+                     !(out.numbers[i] >= low && out.numbers[i] <= high);
+            });
           }};
 }
+
+// Nothing is known of the extremes: what is this many standard deviations away was hardly there.
+constexpr double kFarAway = 6;
+FeatureKernel BindNormalize(FeatureCall& call) { return ShiftAndScale(call, -kFarAway, kFarAway); }
+// A little more, for what was computed in other steps.
+FeatureKernel BindScale(FeatureCall& call) { return ShiftAndScale(call, -1e-9, 1 + 1e-9); }
 
 // normalize: mean and standard deviation.
 struct Moments {
@@ -217,7 +232,8 @@ FeatureKernel BindVocabulary(FeatureCall& call) {
     }
   }
   const ValueType type{from.is_list() ? ValueKind::kIds : ValueKind::kInteger, from.shape};
-  return {type, [from, ids](const FeatureArgs& args, FeatureValues& out) {
+  return {type,
+          [from, ids](const FeatureArgs& args, FeatureValues& out) {
             if (from.is_list()) {
               out.offsets.clear();
               out.offsets.Append(args[0].offsets.span());
@@ -225,6 +241,15 @@ FeatureKernel BindVocabulary(FeatureCall& call) {
             ForEachText(from, args[0], [&](std::string_view text) {
               const auto found = ids->find(text);
               out.ints.push_back(found == ids->end() ? 0 : found->second);
+            });
+          },
+          [from](const FeatureArgs& args, const FeatureValues& out, std::span<uint8_t> marks) {
+            const bool texts = from.kind == ValueKind::kText || from.kind == ValueKind::kTexts;
+            const FeatureValues& x = args[0];
+            MarkRows(from, out.offsets, marks, [&](size_t i) {
+              if (out.ints[i] != 0) return false;
+              return texts ? !x.texts[i].empty()
+                           : from.kind != ValueKind::kNumber || !std::isnan(x.numbers[i]);
             });
           }};
 }
@@ -235,7 +260,7 @@ void AddFitFunctions(FeatureFunctionSet& functions) {
   functions.Add({.name = "normalize",
                  .usage = "normalize(x, missing=0)",
                  .about = "(x - mean) / standard deviation, both fitted; 0 where x is missing",
-                 .bind = ShiftAndScale,
+                 .bind = BindNormalize,
                  .fit = [](FeatureCall& call) {
                    call.Number("missing", 0);
                    return FitNumbers(call, Moments());
@@ -243,7 +268,7 @@ void AddFitFunctions(FeatureFunctionSet& functions) {
   functions.Add({.name = "scale",
                  .usage = "scale(x, missing=0)",
                  .about = "(x - min) / (max - min), both fitted; 0 where x is missing",
-                 .bind = ShiftAndScale,
+                 .bind = BindScale,
                  .fit = [](FeatureCall& call) {
                    call.Number("missing", 0);
                    return FitNumbers(call, Range());

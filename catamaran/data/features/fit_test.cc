@@ -249,5 +249,45 @@ TEST_F(FitTest, LibrariesThatAreNoneAreRefused) {
               HasSubstr("there is a feature function 'cell' already"));
 }
 
+// What the functions know: borders, places, fitted ranges, words, keys. What is missing is not
+// outside of anything.
+TEST(FittedFeatures, RowsOutsideOfWhatTheFunctionsKnowAreCounted) {
+  FaultyFileSystem fs;
+  WriteFileAtomically(fs, "cities.csv", "city,size\nOslo,7\nRome,28\n");
+  WriteFileAtomically(fs, "t.features",
+                      "file cities(\"cities.csv\", key=city)\n"
+                      "input age: f32, city: string, place: i64\n"
+                      "a = bucket(age, [18, 30, 60])\n"
+                      "b = scale(age)\n"
+                      "c = vocabulary(city)\n"
+                      "d = cities[city].size\n"
+                      "e = one_hot(place, size=3)\n"
+                      "f = normalize(log(age))\n"
+                      "g = hash(city)\n");
+  const Features unfitted = LoadFeatures(fs, "t.features", {.unfitted = true});
+  const ReaderOptions reader = unfitted.ReaderSettings({});
+  WriteFileAtomically(fs, "seen.csv", "age,city,place\n20,Oslo,0\n50,Rome,1\n");
+  const Features features =
+      FitFeatures(unfitted, [&] { return OpenReader(fs, "seen.csv", reader); });
+  const auto transform = features.Bind(*features.declared_inputs());
+  EXPECT_THAT(transform->ranged(),
+              ::testing::UnorderedElementsAre("age", "city", "place", "log(age)"));
+  const auto outside = [&](const std::string& rows) {
+    std::vector<int64_t> counts(4);
+    RowBlock out;
+    transform->ApplyAndCount(testing::RowsOf("age,city,place\n" + rows, "rows.csv", reader), out,
+                             counts);
+    std::map<std::string, int64_t> by_name;
+    for (size_t i = 0; i < counts.size(); ++i) by_name[transform->ranged()[i]] = counts[i];
+    return by_name;
+  };
+  using Counts = std::map<std::string, int64_t>;
+  EXPECT_EQ(outside("30,Oslo,2\n"),
+            (Counts{{"age", 0}, {"city", 0}, {"place", 0}, {"log(age)", 0}}));
+  EXPECT_EQ(outside(",,1\n"), (Counts{{"age", 0}, {"city", 0}, {"place", 0}, {"log(age)", 0}}));
+  EXPECT_EQ(outside("70,Paris,3\n19,Oslo,-1\n1e9,Rome,0\n"),
+            (Counts{{"age", 3}, {"city", 1}, {"place", 2}, {"log(age)", 1}}));
+}
+
 }  // namespace
 }  // namespace catamaran

@@ -89,7 +89,8 @@ SideFile::SideFile(std::string what, RowBlock rows, const std::vector<std::strin
 }
 
 FeatureKernel SideFile::RowKernel(const std::vector<ValueType>& types) const {
-  return {{ValueKind::kInteger, {}}, [this, types](const FeatureArgs& args, FeatureValues& out) {
+  return {{ValueKind::kInteger, {}},
+          [this, types](const FeatureArgs& args, FeatureValues& out) {
             char room[kCanonicalBytes];
             std::string key;  // one for all rows
             for (size_t r = 0; r < static_cast<size_t>(args.rows); ++r) {
@@ -103,6 +104,18 @@ FeatureKernel SideFile::RowKernel(const std::vector<ValueType>& types) const {
               }
               const auto found = by_key_.find(key);
               out.ints.push_back(found == by_key_.end() ? -1 : found->second);
+            }
+          },
+          [types](const FeatureArgs& args, const FeatureValues& out, std::span<uint8_t> marks) {
+            for (size_t r = 0; r < marks.size(); ++r) {
+              bool there = true;
+              for (size_t i = 0; i < types.size(); ++i) {
+                if (types[i].kind == ValueKind::kText) there = there && !args[i].texts[r].empty();
+                if (types[i].kind == ValueKind::kNumber) {
+                  there = there && !std::isnan(args[i].numbers[r]);
+                }
+              }
+              if (there && out.ints[r] < 0) marks[r] = 1;
             }
           }};
 }

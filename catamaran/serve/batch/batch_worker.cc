@@ -47,9 +47,13 @@ void BatchWorker::AnswerLate(PendingRequests& late) {
 
 void BatchWorker::BindRows(PendingRequests& batch) {
   std::erase_if(batch, [&](std::unique_ptr<PendingRequest>& pending) {
-    if (pending->request.rows.empty()) return false;
     try {
-      pending->inputs = rows_->Bind(pending->request.rows);
+      if (pending->request.rows.empty()) {
+        parts_.features.AddTensors(pending->inputs);
+      } else {
+        pending->inputs = rows_->Bind(pending->request.rows);
+        parts_.features.AddRows(rows_->counts());
+      }
       return false;
     } catch (...) {
       parts_.answer(*pending, StatusOfException(), {});

@@ -31,6 +31,7 @@ class BatchWorker {
     RequestQueue& queue;
     ModelMetrics& metrics;
     UserSplits& splits;
+    FeatureMonitor& features;
     std::function<std::shared_ptr<State>()> state;
     std::function<void(PendingRequest&, Status, InferResponse)> answer;  // once for each request
     std::atomic<int64_t>& usual_run_ns;  // how long runs take of late

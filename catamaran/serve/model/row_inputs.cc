@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "catamaran/base/error.h"
@@ -59,7 +61,6 @@ RowInputs::RowInputs(const Program& flat, const Function& function,
                      const std::optional<Features>& features, const FeedOptions& feed) {
   FeedOptions options = feed;
   options.data = "the rows";
-  std::optional<int64_t> missing_integer;
   if (features) {
     const auto inputs = features->declared_inputs();
     const std::string& path = features->syntax().source->path;
@@ -71,14 +72,56 @@ RowInputs::RowInputs(const Program& flat, const Function& function,
     }
     transform_ = BindFeatures(*features, *inputs, flat, {function.name}, options, {});
     columns_ = inputs->Select(transform_->inputs(), path);
-    missing_integer = features->ReaderSettings({}).text.missing_integer;
+    missing_integer_ = features->ReaderSettings({}).text.missing_integer;
   } else {
     columns_ = SchemaOf(function);
   }
   binding_ = std::make_unique<FeedBinding>(flat, function,
                                            transform_ ? transform_->schema() : columns_, options);
   feeder_ = std::make_unique<Feeder>(*binding_);
-  row_ = std::make_unique<JsonRow>(columns_, missing_integer);
+  row_ = std::make_unique<JsonRow>(columns_, missing_integer_);
+  NameFeatures();
+}
+
+void RowInputs::NameFeatures() {
+  for (const Column& column : columns_) features_.push_back(column.name);
+  if (transform_) {
+    for (const std::string& name : transform_->ranged()) {
+      const auto known = std::find(features_.begin(), features_.end(), name);
+      ranged_.push_back(static_cast<size_t>(known - features_.begin()));
+      if (known == features_.end()) features_.push_back(name);
+    }
+  }
+  counts_.resize(features_.size());
+  outside_.resize(ranged_.size());
+}
+
+void RowInputs::CountMissing() {
+  counts_.assign(features_.size(), {raw_.rows(), 0, 0});
+  for (int c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    const ColumnBlock& block = raw_[c];
+    int64_t& missing = counts_[static_cast<size_t>(c)].missing;
+    if (column.kind != ColumnKind::kDense) {
+      for (int64_t r = 0; r < raw_.rows(); ++r) {
+        const auto at = static_cast<size_t>(r);
+        missing += block.offsets[at] == block.offsets[at + 1] ? 1 : 0;
+      }
+      continue;
+    }
+    // What is not there is missing as a whole: the first element tells.
+    const auto width = static_cast<size_t>(std::max<int64_t>(1, column.shape.num_elements()));
+    for (size_t i = 0; i < block.floats.size(); i += width) {
+      missing += std::isnan(block.floats[i]) ? 1 : 0;
+    }
+    if (!missing_integer_) continue;
+    for (size_t i = 0; i < block.ints.size(); i += width) {
+      missing += block.ints[i] == *missing_integer_ ? 1 : 0;
+    }
+    for (size_t i = 0; i < block.bytes.size(); i += width) {
+      missing += block.bytes[i] == *missing_integer_ ? 1 : 0;
+    }
+  }
 }
 
 BoundInputs RowInputs::Bind(const std::vector<std::string>& rows) {
@@ -88,9 +131,12 @@ BoundInputs RowInputs::Bind(const std::vector<std::string>& rows) {
     if (!problem.empty()) Fail("row {}: {}", raw_.rows(), problem);
     raw_.FinishRow();
   }
+  CountMissing();
   const RowBlock* block = &raw_;
   if (transform_) {
-    transform_->Apply(raw_, transformed_);
+    std::fill(outside_.begin(), outside_.end(), 0);
+    transform_->ApplyAndCount(raw_, transformed_, outside_);
+    for (size_t i = 0; i < ranged_.size(); ++i) counts_[ranged_[i]].outside = outside_[i];
     block = &transformed_;
   }
   BoundInputs bound;

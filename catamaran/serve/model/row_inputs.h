@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "catamaran/data/row_block.h"
 #include "catamaran/data/row_transform.h"
 #include "catamaran/data/text/json_row.h"
+#include "catamaran/serve/model/feature_monitor.h"
 #include "catamaran/serve/model/signature.h"
 #include "catamaran/train/feed.h"
 
@@ -35,13 +37,26 @@ class RowInputs {
   // Throws an Error that names the row, from 0, and the column.
   BoundInputs Bind(const std::vector<std::string>& rows);
 
+  // What is counted: the columns, then what is made of several and has a range.
+  const std::vector<std::string>& features() const { return features_; }
+  // Of the rows of the last Bind, in that order.
+  std::span<const FeatureCount> counts() const { return counts_; }
+
  private:
+  void NameFeatures();
+  void CountMissing();
+
   std::shared_ptr<const RowTransform> transform_;  // null: none
   Schema columns_;
   std::unique_ptr<FeedBinding> binding_;
   std::unique_ptr<Feeder> feeder_;
   std::unique_ptr<JsonRow> row_;
   RowBlock raw_, transformed_;
+  std::optional<int64_t> missing_integer_;
+  std::vector<std::string> features_;
+  std::vector<FeatureCount> counts_;
+  std::vector<size_t> ranged_;    // features that transform_->ranged() are
+  std::vector<int64_t> outside_;  // the same
 };
 
 }  // namespace catamaran

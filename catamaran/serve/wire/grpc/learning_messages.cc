@@ -56,6 +56,13 @@ void WriteStatus(const LearningStatus& status, v1::StatusReply& message) {
       set.SetString(&message, field, value);
     }
   });
+  for (const FeatureRates& rates : status.features) {
+    auto& feature = *message.add_features();
+    feature.set_name(rates.name);
+    feature.set_rows(rates.rows);
+    feature.set_missing(rates.missing);
+    feature.set_out_of_range(rates.outside);
+  }
 }
 
 void WriteCommits(const std::vector<std::pair<uint64_t, int64_t>>& commits,

@@ -183,6 +183,7 @@ TEST(LearningMessages, EveryFieldOfTheStatusIsSent) {
   status.log_begin = status.log_end = status.log_durable = status.log_consumed = status.commit = 1;
   status.loss = status.window.auc = status.window.log_loss = status.window.calibration = 1;
   status.freshness_p50 = status.freshness_p99 = 1;
+  status.features = {{"age", 3, 1, 1}};
   status.drift = {true, "x", 1, 1, 1, 1, 1, "x"};
   v1::StatusReply message;
   WriteStatus(status, message);

@@ -57,10 +57,24 @@ std::string OpenStatus(const LearningStatus& status) {
       fmt::format_to(std::back_inserter(out), "{}", value);
     }
   });
+  out += ",\"features\":";
+  AppendFeatures(out, status.features);
   return out;
 }
 
 }  // namespace
+
+void AppendFeatures(std::string& out, const std::vector<FeatureRates>& features) {
+  out += '[';
+  for (const FeatureRates& feature : features) {
+    if (out.back() != '[') out += ',';
+    out += "{\"name\":";
+    AppendJsonMessage(out, feature.name);
+    fmt::format_to(std::back_inserter(out), ",\"rows\":{},\"missing\":{},\"out_of_range\":{}}}",
+                   feature.rows, feature.missing, feature.outside);
+  }
+  out += ']';
+}
 
 FeedbackRequest ReadFeedbackBody(std::string_view body) {
   JsonDocument document;

@@ -27,5 +27,7 @@ std::string WriteReply(const RollbackReply& reply);
 std::string WriteReply(const LearningStatus& status);
 std::string WriteReply(const LearningStatus& status,
                        const std::vector<std::pair<uint64_t, int64_t>>& commits);
+// [{"name", "rows", "missing", "out_of_range"}, …]
+void AppendFeatures(std::string& out, const std::vector<FeatureRates>& features);
 
 }  // namespace catamaran

@@ -199,6 +199,7 @@ std::string Overview::Write(std::string_view target) const {
       const ModelHistory& history = seen->second;
       members.Add("parameter_bytes", history.newest().details.parameter_bytes);
       AppendTables(members.Name("tables"), history.newest().details.tables);
+      AppendFeatures(members.Name("features"), history.newest().details.features);
       AppendLately(members.Name("lately"), history);
       AppendHistory(members.Name("history"), history, minutes, since_ms);
     }

@@ -8,6 +8,7 @@
 //                "requests", "refused", "failed", "waiting_requests", "lost_impressions",
 //                "parameter_bytes", "tables": [{"name", "width", "rows", "waiting", "bytes",
 //                                               "bytes_on_disk", "expired"}],
+//                "features": [{"name", "rows", "missing", "out_of_range"}],
 //                "lately": {FIELD: NUMBER, "p90", "p999"},
 //                "learning": {as /v1/models/MODEL/learning has it} or null,
 //                "history": {"distance_ms", "time_ms": [...], FIELD: [...]}}]}
