@@ -19,6 +19,7 @@
 #include "catamaran/data/features/feature_set.h"
 #include "catamaran/exec/state.h"
 #include "catamaran/ir/program.h"
+#include "catamaran/serve/event_log.h"
 #include "catamaran/serve/feature_rates.h"
 #include "catamaran/serve/server.h"
 #include "catamaran/train/entry_points.h"
@@ -30,6 +31,7 @@ struct HostedModel {
   std::string name, version;
   ModelConfig config;
   FileSystem* fs = nullptr;
+  EventLog* log = &NoEventLog();  // outlives it
   // Of this model alone, and there; the host holds the lock over it. Commits are in
   // `directory`/state, the log is `directory`/log.
   std::string directory;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <random>
@@ -179,6 +180,7 @@ std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const st
   const auto make = [&] {
     HostedModel model = LoadModel(*options_.fs, options_.words, name, config, directory);
     model.version = version;
+    model.log = options_.log;
     return std::make_shared<ServedModel>(std::move(model), options_.start_learning,
                                          *options_.metrics);
   };
@@ -218,6 +220,7 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
     }
     model.loading = true;
   }
+  const auto began = std::chrono::steady_clock::now();
   std::shared_ptr<ServedModel> made;
   Status status;
   try {
@@ -229,6 +232,8 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
   } catch (const std::exception& error) {
     status = {StatusCode::kInternal, error.what()};
   }
+  const double seconds = SecondsSince(began);
+  const int64_t step = made ? made->status().step : 0;
   std::vector<std::shared_ptr<ServedModel>> retired;
   {
     const std::lock_guard lock(mutex_);
@@ -242,6 +247,25 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
       model.config = config;
       model.highest = std::max(model.highest, VersionNumber(version));
     }
+  }
+  if (!status.ok()) {
+    options_.log->Write(LogLevel::kError, "load_failed", name,
+                        {{"version", version}, {"why", status.message}, {"seconds", seconds}});
+  } else if (retired.empty()) {
+    options_.log->Write(LogLevel::kInfo, "load", name,
+                        {{"version", version},
+                         {"step", step},
+                         {"learns", config.learn},
+                         {"program", config.program},
+                         {"seconds", seconds}});
+  } else {
+    options_.log->Write(LogLevel::kInfo, "replace", name,
+                        {{"version", version},
+                         {"old_version", retired.back()->version()},
+                         {"step", step},
+                         {"learns", config.learn},
+                         {"program", config.program},
+                         {"seconds", seconds}});
   }
   Retire(retired);
   return status;
@@ -272,7 +296,9 @@ Status ModelServer::Unload(const std::string& name) {
       return {StatusCode::kNotFound, fmt::format("there is no model {}", name)};
     }
   }
+  const int64_t versions = static_cast<int64_t>(retired.size());
   Retire(retired);
+  options_.log->Write(LogLevel::kInfo, "unload", name, {{"versions", versions}});
   return {};
 }
 
@@ -315,7 +341,7 @@ std::shared_ptr<Learning> ModelServer::FindLearning(std::string_view model) cons
 }
 
 void ModelServer::Drain() {
-  draining_ = true;
+  if (!draining_.exchange(true)) options_.log->Write(LogLevel::kInfo, "drain", "", {});
   const std::lock_guard load_lock(load_mutex_);
   std::vector<std::shared_ptr<ServedModel>> all;
   {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "catamaran/base/file.h"
+#include "catamaran/serve/event_log.h"
 #include "catamaran/serve/hosted_model.h"
 #include "catamaran/serve/metrics.h"
 #include "catamaran/serve/model/load_model.h"
@@ -36,6 +37,7 @@ struct ModelServerOptions {
   StartLearning start_learning;      // empty: models do not learn
   std::string version;               // of the program, for metadata
   std::shared_ptr<Metrics> metrics;  // where it counts; null: for itself
+  EventLog* log = &NoEventLog();     // where it tells what happens; outlives it
 };
 
 class ModelServer final : public Server {
@@ -80,7 +82,7 @@ class ModelServer final : public Server {
   Status WhyNot(std::string_view model, std::string_view version) const;
   std::shared_ptr<ServedModel> Make(const std::string& name, const std::string& version,
                                     const ModelConfig& config);
-  static void Retire(const std::vector<std::shared_ptr<ServedModel>>& versions);
+  void Retire(const std::vector<std::shared_ptr<ServedModel>>& versions);
   std::string NewId();
 
   const ModelServerOptions options_;

@@ -8,6 +8,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/serve/batch/batch_sizes.h"
+#include "catamaran/serve/guarded.h"
 #include "catamaran/serve/learning.h"
 #include "catamaran/serve/learning_metrics.h"
 
@@ -99,6 +100,7 @@ HostedModel ServedModel::HandOver() {
   model.version = model_.version;
   model.config = model_.config;
   model.fs = model_.fs;
+  model.log = model_.log;
   model.directory = model_.directory;
   model.flat = model_.flat;
   model.entry = model_.entry;
@@ -221,7 +223,8 @@ Status ServedModel::Check(const InferRequest& request, PendingRequest& pending) 
 }
 
 void ServedModel::Answer(PendingRequest& pending, Status status, InferResponse response) {
-  metrics_.seconds->Observe(SecondsSince(pending.arrival));
+  const double seconds = SecondsSince(pending.arrival);
+  metrics_.seconds->Observe(seconds);
   if (status.ok()) {
     metrics_.answered->Add();
     response.model = model_.name;
@@ -229,22 +232,34 @@ void ServedModel::Answer(PendingRequest& pending, Status status, InferResponse r
     response.id = pending.request.id;
     if (learning_ && pending.request.log) {
       // The answer leaves all the same: inference does not wait for a disk that is full.
-      if (!Log(pending.request, response)) metrics_.lost_impressions->Add();
+      if (const Status logged = Log(pending.request, response); !logged.ok()) {
+        metrics_.lost_impressions->Add();
+        model_.log->WriteLimited(LogLevel::kWarning, "impression_lost", model_.name,
+                                 {{"id", pending.request.id}, {"why", logged.message}});
+      }
+    }
+    if (model_.config.slow_us > 0 && seconds * 1e6 > static_cast<double>(model_.config.slow_us)) {
+      model_.log->WriteLimited(
+          LogLevel::kWarning, "slow_request", model_.name,
+          {{"id", pending.request.id}, {"seconds", seconds}, {"rows", pending.rows}});
     }
   } else {
-    (status.code == StatusCode::kResourceExhausted ? metrics_.refused : metrics_.failed)->Add();
+    const bool refused = status.code == StatusCode::kResourceExhausted;
+    (refused ? metrics_.refused : metrics_.failed)->Add();
+    model_.log->WriteLimited(LogLevel::kWarning, refused ? "refused_request" : "failed_request",
+                             model_.name,
+                             {{"id", pending.request.id},
+                              {"code", Name(status.code)},
+                              {"why", status.message},
+                              {"seconds", seconds}});
     response = {};
     status.message = fmt::format("model {}: {}", model_.name, status.message);
   }
   pending.done(std::move(status), std::move(response));
 }
 
-bool ServedModel::Log(const InferRequest& request, const InferResponse& response) {
-  try {
-    return learning_->LogImpression(request, response).ok();
-  } catch (const std::exception&) {
-    return false;  // this thread has others to answer
-  }
+Status ServedModel::Log(const InferRequest& request, const InferResponse& response) {
+  return Guarded([&] { return learning_->LogImpression(request, response); });
 }
 
 void ServedModel::Close() {

@@ -70,7 +70,7 @@ class ServedModel {
   bool IsShort(const PendingRequest& pending) const;
   // Runs what waits, on this thread. REQUIRES: it leads.
   void Lead();
-  bool Log(const InferRequest& request, const InferResponse& response);
+  Status Log(const InferRequest& request, const InferResponse& response);
 
   HostedModel model_;
   std::shared_ptr<const Executable> infer_;

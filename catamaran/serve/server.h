@@ -63,6 +63,7 @@ struct ModelConfig {
   bool warm_up = true;                            // runs each batch size once before it is ready
   BatchOptions batch;
   ModelLimits limits;
+  int64_t slow_us = 1'000'000;  // requests that take longer are told; 0: none
   bool learn = false;
   // Settings of learning, as text, by name: learning.h says which.
   std::map<std::string, std::string> learning;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 
+#include "catamaran/serve/event_log.h"
 #include "catamaran/serve/learn/learner.h"
 #include "catamaran/serve/metrics.h"
 #include "catamaran/serve/model_server.h"
@@ -84,6 +85,15 @@ class Wires {
   std::optional<GrpcServer> grpc_;
 };
 
+EventLog MakeLog(const ServeOptions& options) {
+  LogLevel least = LogLevel::kOff;
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError}) {
+    if (options.log_level == Name(level)) least = level;
+  }
+  return {options.log_format == "json" ? LogFormat::kJson : LogFormat::kText, least, StderrSink()};
+}
+
 ExitCode Serve(Session& session, const ServeOptions& options) {
   const auto models = ModelsOf(session, options);
   for (const auto& [option, text] : {std::pair("--http", options.http), {"--grpc", options.grpc}}) {
@@ -92,7 +102,9 @@ ExitCode Serve(Session& session, const ServeOptions& options) {
   RaiseDescriptorLimit();
   StopRequest stop;
   Vocabulary words = MakeVocabulary(session);
+  EventLog log = MakeLog(options);
   ModelServerOptions server_options;
+  server_options.log = &log;
   server_options.fs = &session.fs;
   server_options.words = {words.ops, words.builders};
   server_options.data_directory = options.data_directory;
@@ -109,6 +121,8 @@ ExitCode Serve(Session& session, const ServeOptions& options) {
   LoadModels(*server, models);
   Gateway gateway(*server, *server->metrics(), tokens);
   const auto wires = Outside([&] { return std::make_unique<Wires>(gateway, session, options); });
+  log.Write(LogLevel::kInfo, "ready", "",
+            {{"version", CATAMARAN_VERSION}, {"models", static_cast<int64_t>(models.size())}});
   fmt::print("ready; Ctrl-C or SIGTERM ends it in order, a second one at once\n");
   std::fflush(stdout);
   stop.Wait();
@@ -118,6 +132,7 @@ ExitCode Serve(Session& session, const ServeOptions& options) {
   wires->Stop(std::chrono::milliseconds(static_cast<int64_t>(options.drain_seconds * 1000)));
   int64_t answered = 0;
   for (const ModelStatus& model : server->List()) answered += model.requests;
+  log.Write(LogLevel::kInfo, "end", "", {{"answered", answered}});
   fmt::print("ended after {} answers\n", answered);
   return kOk;
 }

@@ -73,6 +73,7 @@ ModelConfig SharedConfig(const ServeOptions& options) {
   config.batch.enabled = !options.no_batching;
   config.batch.max_delay_us = static_cast<int64_t>(options.max_delay_ms * 1000);
   config.limits = options.limits;
+  config.slow_us = static_cast<int64_t>(options.slow_ms * 1000);
   return config;
 }
 
@@ -153,6 +154,16 @@ void AddServeOptions(CLI::App& command, ServeOptions& o) {
       ->check(whole(1));
   command.add_option("--queue-bytes", o.limits.queue_bytes, "the same for their bytes (256 MiB)")
       ->check(whole(1));
+  command
+      .add_option("--log-format", o.log_format, "of what it tells on stderr: text or json (text)")
+      ->check(CLI::IsMember({"text", "json"}));
+  command
+      .add_option("--log-level", o.log_level,
+                  "the least that it tells: debug, info, warning, error or off (info)")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}));
+  command
+      .add_option("--slow-ms", o.slow_ms, "requests that take longer are told (1000); 0: none are")
+      ->check(CLI::Range(0.0, 86'400'000.0));
   command
       .add_option("--drain-seconds", o.drain_seconds,
                   "how long requests that are under way may take when it ends (30)")

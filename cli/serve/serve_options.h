@@ -33,6 +33,9 @@ struct ServeOptions {
   bool allow_anonymous = false;
   double drain_seconds = 30;
 
+  std::string log_format = "text", log_level = "info";
+  double slow_ms = 1000;
+
   bool no_batching = false, no_warm_up = false;
   double max_delay_ms = 0;
   BatchOptions batch;

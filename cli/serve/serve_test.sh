@@ -91,6 +91,35 @@ is "so is what it learned" \
   "$(data "$(post /v2/models/taste/infer '{"rows": [{"user": [1, 1], "item": 3}]}')")" "$(data "$after")"
 stop INT 0
 
+# --- What it tells, as JSON.
+start taste.ctm --data-dir data --learn --log-format json --slow-ms 0.000001
+post /v2/models/taste/infer '{"rows": [{"user": [0, 0], "item": 99}]}' >/dev/null
+post /v2/models/taste/infer "$request" >/dev/null
+post /v1/models/taste/train '{"rows": [{"user": [1, 1], "item": 4, "label": 1}]}' >/dev/null
+commit=$(post /v1/models/taste/commit '{}' | sed 's/.*"commit":\([0-9]*\).*/\1/')
+post /v1/models/taste/pause '{}' >/dev/null
+post /v1/models/taste/resume '{}' >/dev/null
+post /v1/models/taste/rollback "{\"commit\": $commit}" >/dev/null
+post /v2/repository/models/taste/unload '{}' >/dev/null
+stop TERM 0
+told=$(cat serve_err.txt)
+for event in recovery load ready failed_request slow_request commit pause resume rollback unload drain end; do
+  has "it tells of $event" "$told" "\"event\":\"$event\""
+done
+has "with the model" "$told" '"event":"pause","model":"taste","step":'
+checks=$((checks + 1))
+python3 -c 'import json, sys
+for line in open("serve_err.txt"):
+    event = json.loads(line)
+    assert event["time"].endswith("Z") and event["level"] and event["event"], line' ||
+  fail "each line is JSON" "$told"
+start taste.ctm --log-level off
+post /v2/models/taste/infer '{"rows": [{"user": [0, 0], "item": 99}]}' >/dev/null
+stop TERM 0
+is "told to be silent, it is" "$(cat serve_err.txt)" ""
+run 2 serve taste.ctm --log-format xml
+has "a format" "$err" "--log-format"
+
 # --- Mistakes.
 run 2 serve
 has "no model" "$err" "MODEL"

@@ -104,6 +104,8 @@ void Learner::Open() {
   }
   Recover();
   ShareDisk();
+  told_alarms_ = applier_->drift().Values().alarms;
+  told_drift_ = applier_->drift().Values().alarm;
   UpdateStatus();
   WriteSchemas();
   accepting_ = true;
@@ -119,10 +121,20 @@ void Learner::Recover() {
   }
   LogCursor cursor = log_->Follow(from);
   LogRecord record;
+  const int64_t began = steady_.Now(), steps = applier_->stream().counts().steps;
+  int64_t records = 0;
   while (cursor.position() < live_from_ &&
          cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
     ApplyRecord(record);
+    ++records;
   }
+  model_.log->Write(LogLevel::kInfo, "recovery", model_.name,
+                    {{"commit", newest_commit_},
+                     {"records", records},
+                     {"steps", applier_->stream().counts().steps - steps},
+                     {"step", state_->step()},
+                     {"cut_off_bytes", log_->recovery().bytes},
+                     {"seconds", static_cast<double>(steady_.Now() - began) * 1e-9}});
 }
 
 void Learner::WriteSchemas() {
@@ -180,6 +192,7 @@ void Learner::StandStill(const std::string& why) {
     status_.running = false;
     status_.problem = why;
   }
+  model_.log->Write(LogLevel::kError, "learning_stopped", model_.name, {{"why", why}});
   const Status status(StatusCode::kInternal, "learning stands still: " + why);
   while (!end_) {
     TakeRequests();
@@ -231,6 +244,27 @@ void Learner::Turn(LogCursor& cursor) {
   NotifyWatchers(now);
 }
 
+// What stands in the status until something better is known.
+void Learner::Problem(const char* event, const std::string& why) {
+  {
+    const std::lock_guard lock(status_mutex_);
+    status_.problem = why;
+  }
+  model_.log->WriteLimited(LogLevel::kWarning, event, model_.name, {{"why", why}});
+}
+
+void Learner::TellDrift() {
+  const LearningDrift drift = applier_->drift().Values();
+  if (drift.alarms > told_alarms_) {
+    model_.log->Write(LogLevel::kWarning, "drift", model_.name,
+                      {{"why", drift.why}, {"alarms", drift.alarms}});
+  } else if (told_drift_ && !drift.alarm) {
+    model_.log->Write(LogLevel::kInfo, "drift_over", model_.name, {{"alarms", drift.alarms}});
+  }
+  told_alarms_ = drift.alarms;
+  told_drift_ = drift.alarm;
+}
+
 void Learner::TakeRequests() {
   if (!has_requests_.exchange(false)) return;
   std::vector<std::function<void()>> requests;
@@ -247,6 +281,10 @@ void Learner::ApplyRecord(const LogRecord& record) {
   const auto type = static_cast<RecordType>(record.type);
   if (type != RecordType::kCommitNote && type != RecordType::kTick) ++changes_;
   const bool live = record.offset >= live_from_;
+  if (live && (type == RecordType::kPause || type == RecordType::kResume)) {
+    model_.log->Write(LogLevel::kInfo, type == RecordType::kPause ? "pause" : "resume", model_.name,
+                      {{"step", state_->step()}});
+  }
   if (action.kind == StreamAction::Kind::kStep) {
     LearnStep(action, live);
   } else if (action.kind == StreamAction::Kind::kRollback) {
@@ -262,6 +300,7 @@ void Learner::LearnStep(const StreamAction& action, bool live) {
   const StepOutcome outcome = applier_->Learn(action, *state_);
   loss_ = outcome.loss;
   if (outcome.refused) refusals_[action.step.number] = outcome.why;
+  if (live && applier_->drift().on()) TellDrift();
   if (!live || !outcome.trained) return;
   const int64_t now = steady_.Now();
   const std::lock_guard lock(acked_mutex_);
@@ -290,8 +329,7 @@ std::optional<LogOffset> Learner::TryAppend(RecordType type, int64_t time_ns,
     return end;
   } catch (const LogFull& full) {
     append_again_at_ = now + kRetryFullLog;
-    const std::lock_guard lock(status_mutex_);
-    status_.problem = fmt::format("nothing is learned until there is room: {}", full.what());
+    Problem("log_full", fmt::format("nothing is learned until there is room: {}", full.what()));
     return {};
   }
 }
@@ -345,8 +383,7 @@ void Learner::AppendRefusals() {
     if (applier_->stream().unrecorded_refusals().contains(step)) {
       const RefusalRecord refusal{step, why};
       if (!TryAppend(RecordType::kRefusal, applier_->stream().clock_ns(), Encode(refusal))) return;
-      const std::lock_guard lock(status_mutex_);
-      status_.problem = fmt::format("step {} was refused: {}", step, why);
+      Problem("refusal", fmt::format("step {} was refused: {}", step, why));
     }
     refusals_.erase(refusals_.begin());
   }

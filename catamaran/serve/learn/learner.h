@@ -105,6 +105,8 @@ class Learner final : public Learning {
   void UpdateStatus();
   void NotifyWatchers(int64_t now);
   void StandStill(const std::string& why);
+  void Problem(const char* event, const std::string& why);
+  void TellDrift();
   void RefuseAll(const Status& status);
   std::optional<LogOffset> TryAppend(RecordType type, int64_t time_ns, const std::string& payload);
   int64_t available() const { return applier_->stream().waiting() - scheduled_examples_; }
@@ -177,6 +179,8 @@ class Learner final : public Learning {
   int64_t notified_at_ = 0;
   LearningStatus notified_;
   double loss_ = 0;
+  int64_t told_alarms_ = 0;  // of drift
+  bool told_drift_ = false;
 
   // --- Shared.
   std::mutex requests_mutex_;

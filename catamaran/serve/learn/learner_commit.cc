@@ -165,10 +165,7 @@ void Learner::StartCommit(int64_t now) {
     commits_->StartCommit(PositionsNow());
     committing_ = true;
   } catch (const Error& error) {
-    {
-      const std::lock_guard lock(status_mutex_);
-      status_.problem = error.what();
-    }
+    Problem("commit_failed", error.what());
     for (CommitRequest& request : std::exchange(in_commit_, {})) {
       request.done({StatusCode::kInternal, error.what()}, {});
     }
@@ -186,8 +183,7 @@ void Learner::FinishCommit() {
   } catch (const Error& error) {
     status = {StatusCode::kResourceExhausted, error.what()};
     last_commit_changes_ = -1;  // it is due again
-    const std::lock_guard lock(status_mutex_);
-    status_.problem = error.what();
+    Problem("commit_failed", error.what());
   }
   UpdateStatus();
   for (CommitRequest& request : std::exchange(in_commit_, {})) request.done(status, reply);
@@ -201,6 +197,11 @@ void Learner::Committed(const CommitResult& result) {
   const CommitNoteRecord note{result.commit, result.step, cut_position_};
   TryAppend(RecordType::kCommitNote, applier_->stream().clock_ns(), Encode(note));
   HoldLog();
+  model_.log->Write(LogLevel::kInfo, "commit", model_.name,
+                    {{"commit", result.commit},
+                     {"step", result.step},
+                     {"log_offset", cut_position_},
+                     {"seconds", static_cast<double>(steady_.Now() - last_commit_at_) * 1e-9}});
   // The age of a record is one of the clock that has stamped it.
   const int64_t now = settings_.event_clock ? applier_->stream().clock_ns() : clock_.Now();
   const int64_t oldest = settings_.retain_ns > 0 ? now - settings_.retain_ns : 0;
@@ -281,9 +282,13 @@ void Learner::ApplyRollback(const RollbackRecord& record) {
     last_commit_changes_ = changes_;
   } catch (const Error& error) {
     // The log has it: after a crash it is done again.
-    const std::lock_guard lock(status_mutex_);
-    status_.problem = error.what();
+    Problem("commit_failed", error.what());
   }
+  model_.log->Write(LogLevel::kWarning, "rollback", model_.name,
+                    {{"commit", record.commit},
+                     {"step", record.commit_step},
+                     {"skipped_steps", record.last_step - record.first_step + 1},
+                     {"skipped_examples", record.examples}});
   if (!rollback_ || !rollback_->recorded) return;
   UpdateStatus();
   RollbackReply reply{record.commit, record.commit_step, record.last_step - record.first_step + 1,
