@@ -24,6 +24,7 @@ const CHARTS = [
   ["Requests", ["requests", "refused"], ["answered", "refused"], rate, true, false],
   ["Latency", ["p50", "p99"], ["p50", "p99"], seconds, true, false],
   ["AUC of served predictions", ["auc"], ["AUC"], share, false, true],
+  ["Live against frozen AUC", ["frozen_live_auc", "frozen_auc"], ["live", "frozen"], share, false, true],
   ["Log loss", ["log_loss", "loss"], ["served", "newest step"], share, false, true],
   ["Calibration", ["calibration"], ["predicted / seen"], share, false, true],
   ["Drift", ["prediction_psi", "feature_psi"], ["PSI of predictions", "of features"], share, true, true],
@@ -193,9 +194,12 @@ async function showProgram() {
       const number = document.createElement("span");
       number.className = "number";
       number.textContent = i + 1;
-      row.append(number, code || " ");
+      const time = document.createElement("span");
+      time.className = "time";
+      row.append(number, time, code || " ");
       return row;
     }));
+    showTimes();
   } catch (error) {
     programOf = null;
     pre.textContent = error.message;
@@ -204,12 +208,29 @@ async function showProgram() {
   }
 }
 
+// What each line takes of a run, beside it.
+function showTimes() {
+  const model = current();
+  const pre = get("program");
+  if (!model || programOf !== chosen) return;
+  const all = (model.lines ?? []).reduce((sum, { seconds: one }) => sum + one, 0);
+  const by = new Map((model.lines ?? []).map((one) => [one.line, one.seconds]));
+  pre.querySelectorAll(".time").forEach((time, i) => {
+    const one = by.get(i + 1);
+    setText(time, one === undefined ? "" : `${seconds(one)} ${percent(one / all)}`);
+    time.classList.toggle("most", one > all / 4);
+  });
+  setText(get("program-about"), model.measured_runs > 0
+    ? `Time of a line in a run: mean of ${plain(model.measured_runs)} that were measured, one in 128.` : "");
+}
+
 function showCharts(model) {
   const history = histories.get(chosen) ?? {};
   const tables = (model.tables ?? []).length > 0;
   for (const { chart, fields, learns } of charts) {
     const figure = chart.svg.parentElement;
     figure.hidden = (learns && !model.learns) ||
+      (fields[0] === "frozen_live_auc" && !(model.learning?.frozen_examples > 0)) ||
       ((fields[0] === "rows" || fields[0] === "table_bytes") && !tables);
     if (!figure.hidden) chart.draw(history.time_ms ?? [], fields.map((field) => history[field] ?? []));
   }
@@ -241,6 +262,10 @@ function show() {
     ["parameters", bytes(model.parameter_bytes)],
     ...(learning ? [
       ["AUC", share(learning.window_auc)],
+      ...(learning.frozen_examples > 0 ? [
+        ["AUC, live", share(learning.frozen_live_auc)],
+        ["AUC, frozen", share(learning.frozen_auc)],
+      ] : []),
       ["log loss", share(learning.window_log_loss)],
       ["drift alarms", plain(learning.drift_alarms) + (learning.drift ? ", now" : "")],
       ["step", plain(learning.step)],
@@ -256,6 +281,7 @@ function show() {
   showFeatures(model.features ?? []);
   showCharts(model);
   showProgram();
+  showTimes();
 }
 
 function trouble(text) {

@@ -32,13 +32,14 @@ table @liking : u64 -> f32[4] = normal(std=0.1) {
   optimizer = rowwise_adagrad(lr=0.1)
 }
 param @base : f32[] = -0.5
+param @late : f32[] = zeros
 
-fn infer(person: u64[B], story: u64[B]) -> (probability: f32[B]) {
+fn infer(person: u64[B], story: u64[B], hour: f32[B]) -> (probability: f32[B]) {
   match = lookup(@liking, person, feature=person) * lookup(@liking, story, feature=story)
-  return sigmoid(sum(match, axes=[1]) + @base)
+  return sigmoid(sum(match, axes=[1]) + @base + @late * hour)
 }
-fn loss(person: u64[B], story: u64[B], click: f32[B]) -> (loss: f32[]) {
-  return mean(binary_cross_entropy(infer(person, story), click))
+fn loss(person: u64[B], story: u64[B], hour: f32[B], click: f32[B]) -> (loss: f32[]) {
+  return mean(binary_cross_entropy(infer(person, story, hour), click))
 }
 train = adam(grad(loss), lr=0.01)
 """
@@ -54,7 +55,8 @@ class Service:
             file.write(PROGRAM)
         self.process = subprocess.Popen(
             [binary, "serve", program, "--learn", "--data-dir", os.path.join(directory, "data"),
-             "--http", "127.0.0.1:0", "--grpc", "off", "--set", "batch_wait=20ms", *options],
+             "--http", "127.0.0.1:0", "--grpc", "off", "--set", "batch_wait=20ms",
+             "--set", "frozen=yes", "--set", "frozen_share=1", "--log-level", "error", *options],
             stdout=subprocess.PIPE, text=True)
         self.port = None
         for line in self.process.stdout:
@@ -99,7 +101,8 @@ class Traffic(threading.Thread):
                 stories = [int(rand.paretovariate(1)) for _ in range(rows)]
                 answer = post("/v2/models/taste/infer", {"inputs": [
                     {"name": "person", "shape": [rows], "datatype": "UINT64", "data": people},
-                    {"name": "story", "shape": [rows], "datatype": "UINT64", "data": stories}]})
+                    {"name": "story", "shape": [rows], "datatype": "UINT64", "data": stories},
+                    {"name": "hour", "shape": [1], "datatype": "FP32", "data": [rand.random()]}]})
                 post("/v1/models/taste/feedback", {"items": [
                     {"id": answer["id"], "row": row,
                      "value": float(rand.random() < (0.75 if math.sin(p * 3 + s * 5) > 0 else 0.1))}
@@ -146,6 +149,11 @@ def shows_the_model_and_updates(page, service):
     foreign = page.value("performance.getEntriesByType('resource').map((e) => e.name)"
                          ".filter((n) => !n.startsWith(location.origin) && !n.startsWith('data:'))")
     check(foreign == [], f"it loaded {foreign}")
+    page.wait(f"/[0-9]/.test({tile('AUC, frozen')}) && /[0-9]/.test({tile('AUC, live')})")
+    page.wait("[...document.querySelectorAll('#charts figure')].some((f) => "
+              "f.textContent.includes('Live against frozen AUC') && f.checkVisibility())")
+    page.wait(f"/^[0-9]/.test({tile('drift alarms')})")
+    page.wait("document.getElementById('features').textContent.includes('hour')")
     tell("loads and updates live, from this server alone")
 
 
@@ -188,8 +196,12 @@ def program_is_shown(page):
     count = PROGRAM.count("\n")
     check(page.value("document.querySelectorAll('#program .number').length") == count,
           "the program's lines are not all numbered")
+    line = PROGRAM[:PROGRAM.index("  match =")].count("\n")
+    page.wait(f"/[µm]?s .*%/.test(document.querySelectorAll('#program .time')[{line}].textContent)")
+    check(page.value("document.querySelectorAll('#program .time')[0].textContent") == "",
+          "a comment takes time")
     page.value("document.querySelector('#program-section summary').click()")
-    tell("shows the program")
+    tell("shows the program, and what its lines take")
 
 
 def keyboard_reaches_everything(page):
@@ -315,7 +327,9 @@ def main():
         if options.pictures:
             os.makedirs(options.pictures, exist_ok=True)
             time.sleep(45)
-            page.picture(os.path.join(options.pictures, "page.png"), height=1180)
+            page.value("document.getElementById('program-section').open = true")
+            time.sleep(2)
+            page.picture(os.path.join(options.pictures, "page.png"), height=2000)
             page.value("document.getElementById('theme').click()")
             page.resize(390, 844, mobile=True)
             time.sleep(1.5)

@@ -102,6 +102,14 @@ struct LearningDrift {
   std::string feature;        // which that is
 };
 
+// A state that was frozen when learning began, beside the one that learns, on the same examples.
+struct LearningFrozen {
+  int64_t examples = 0;                    // 0: there is none
+  int64_t step = 0;                        // of the frozen state
+  double auc = 0, log_loss = 0;            // NaN where they make no sense
+  double live_auc = 0, live_log_loss = 0;  // of the predictions of the state that learns
+};
+
 struct LearningStatus {
   std::string model;
   bool running = false;  // false: stopped, or stopped by `problem`
@@ -131,6 +139,7 @@ struct LearningStatus {
   double loss = 0;  // of the newest step
   LearningWindow window;
   LearningDrift drift;
+  LearningFrozen frozen;
   std::vector<FeatureRates> features;  // of requests lately
   // From acknowledged to visible in `infer`, of the newest examples; seconds.
   double freshness_p50 = 0, freshness_p99 = 0;

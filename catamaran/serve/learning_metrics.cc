@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -62,6 +63,11 @@ constexpr Series kSeries[] = {
     {false, "catamaran_learning_loss", "Of the newest step.", Number<&S::loss>},
     {false, "catamaran_learning_auc", "Of predictions made before the label was known, lately.",
      [](const S& s) { return s.window.auc; }},
+    {false, "catamaran_learning_frozen_auc",
+     "Of a state that was frozen when learning began (setting frozen); NaN: there is none.",
+     [](const S& s) { return s.frozen.examples > 0 ? s.frozen.auc : std::nan(""); }},
+    {false, "catamaran_learning_frozen_live_auc", "Of the state that learns, on the same examples.",
+     [](const S& s) { return s.frozen.examples > 0 ? s.frozen.live_auc : std::nan(""); }},
     {false, "catamaran_learning_log_loss", "Of the same predictions.",
      [](const S& s) { return s.window.log_loss; }},
     {false, "catamaran_learning_calibration",

@@ -19,7 +19,15 @@ struct TableDetails {
   TableInfo info;
 };
 
+// What a line of the program's file takes of a run, on average over those that were measured.
+struct LineTime {
+  int line = 0;  // from 1
+  double seconds = 0;
+};
+
 struct ModelDetails {
+  int64_t measured_runs = 0;
+  std::vector<LineTime> lines;         // by line; lines that take no time are left out
   std::vector<FeatureRates> features;  // of requests lately
   int64_t parameter_bytes = 0;         // of params and vars
   std::vector<TableDetails> tables;

@@ -318,6 +318,25 @@ TEST(ModelServer, MissingFeaturesAndThoseOutOfRangeAreCounted) {
       (Counts{{"a", {4, 3, 0}}, {"b", {4, 1, 2}}, {"thing", {4, 0, 0}}, {"user", {1, 1, 0}}}));
 }
 
+TEST(ModelServer, LinesOfTheProgramHaveTheirTimes) {
+  TasteServer host;
+  host.Load();
+  for (uint64_t i = 0; i < 2 * RunSample::kEvery; ++i) {
+    Answer answer;
+    host.Ask(TasteRequest({1, 2}, {3}), answer);
+    answer.response();
+  }
+  ModelDetails details;
+  ASSERT_TRUE(host.server->GetModelDetails("taste", "", details).ok());
+  EXPECT_EQ(details.measured_runs, 2);
+  std::vector<int> lines;
+  for (const LineTime& line : details.lines) {
+    lines.push_back(line.line);
+    EXPECT_GT(line.seconds, 0);
+  }
+  EXPECT_THAT(lines, ::testing::ElementsAre(5, 6));
+}
+
 TEST(ModelServer, MetadataNamesInputsAndOutputs) {
   TasteServer host;
   host.Load();

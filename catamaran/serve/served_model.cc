@@ -165,7 +165,7 @@ std::unique_ptr<BatchWorker> ServedModel::MakeWorker() {
                                        model_.features, model_.feed);
   }
   return std::make_unique<BatchWorker>(
-      BatchWorker::Parts{*infer_, *signature_, *queue_, metrics_, *splits_, *features_,
+      BatchWorker::Parts{*infer_, *signature_, *queue_, metrics_, *splits_, *features_, sample_,
                          [this] { return CurrentState(); },
                          [this](PendingRequest& pending, Status status, InferResponse response) {
                            Answer(pending, std::move(status), std::move(response));
@@ -303,6 +303,8 @@ ModelStatus ServedModel::status() const {
 ModelDetails ServedModel::details() const {
   ModelDetails details;
   details.features = features_->Rates();
+  details.measured_runs = sample_.measured();
+  details.lines = sample_.Lines(model_.config.program);
   const std::shared_ptr<State> state = CurrentState();
   for (size_t i = 0; i < state->size(); ++i) {
     const StateInfo info = state->info(i);

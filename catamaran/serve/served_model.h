@@ -29,6 +29,7 @@
 #include "catamaran/serve/model/user_split.h"
 #include "catamaran/serve/model_details.h"
 #include "catamaran/serve/model_metrics.h"
+#include "catamaran/serve/run_sample.h"
 
 namespace catamaran {
 
@@ -81,6 +82,7 @@ class ServedModel {
   std::shared_ptr<Learning> learning_;
   ModelMetrics metrics_;
   std::shared_ptr<FeatureMonitor> features_;
+  RunSample sample_;  // goes before what it measured
   std::unique_ptr<RequestQueue> queue_;
   std::atomic<int64_t> usual_run_ns_ = 0;
   std::mutex leaders_mutex_;

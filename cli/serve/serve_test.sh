@@ -92,7 +92,7 @@ is "so is what it learned" \
 stop INT 0
 
 # --- What it tells, as JSON.
-start taste.ctm --data-dir data --learn --log-format json --slow-ms 0.000001
+start taste.ctm --data-dir data --learn --log-format json --slow-ms 0.001
 post /v2/models/taste/infer '{"rows": [{"user": [0, 0], "item": 99}]}' >/dev/null
 post /v2/models/taste/infer "$request" >/dev/null
 post /v1/models/taste/train '{"rows": [{"user": [1, 1], "item": 4, "label": 1}]}' >/dev/null

@@ -66,6 +66,7 @@ RunResult BatchWorker::RunTogether(State& state, std::span<std::unique_ptr<Pendi
   int64_t rows = 0;
   for (const auto& pending : batch) rows += pending->inputs.rows;
   const auto began = std::chrono::steady_clock::now();
+  run_options_.profile = parts_.sample.Next();
   std::optional<RunResult> result;
   const uint64_t user = pad_ ? batch[0]->inputs.repeated : 0;
   if (user != 0 && rows >= kLeastItems * static_cast<int64_t>(batch.size())) {
@@ -93,7 +94,7 @@ RunResult BatchWorker::RunWhole(State& state, std::span<std::unique_ptr<PendingR
   inputs_.clear();
   for (const auto& pending : batch) inputs_.push_back(&pending->inputs);
   Assemble(parts_.signature, inputs_, parts_.signature.batches() ? Padded(rows) : rows, assembled_);
-  return parts_.infer.Run(state, assembled_.feeds);
+  return parts_.infer.Run(state, assembled_.feeds, run_options_);
 }
 
 std::optional<RunResult> BatchWorker::RunSplit(State& state, const UserSplit& split,
@@ -109,7 +110,7 @@ std::optional<RunResult> BatchWorker::RunSplit(State& state, const UserSplit& sp
     inputs_.push_back(&bound[r]);
   }
   Assemble(*split.user_signature, inputs_, Padded(static_cast<int64_t>(batch.size())), assembled_);
-  const RunResult user = split.user->Run(state, assembled_.feeds);
+  const RunResult user = split.user->Run(state, assembled_.feeds, run_options_);
 
   for (size_t r = 0; r < batch.size(); ++r) {
     bound[r].rows = batch[r]->inputs.rows;
@@ -123,7 +124,7 @@ std::optional<RunResult> BatchWorker::RunSplit(State& state, const UserSplit& sp
     }
   }
   Assemble(*split.item_signature, inputs_, Padded(rows), assembled_);
-  RunResult result = split.item->Run(state, assembled_.feeds);
+  RunResult result = split.item->Run(state, assembled_.feeds, run_options_);
   // An answer comes from one version of the state.
   if (result.step != user.step) return std::nullopt;
   return result;

@@ -20,6 +20,7 @@
 #include "catamaran/serve/model/row_inputs.h"
 #include "catamaran/serve/model/user_split.h"
 #include "catamaran/serve/model_metrics.h"
+#include "catamaran/serve/run_sample.h"
 
 namespace catamaran {
 
@@ -32,6 +33,7 @@ class BatchWorker {
     ModelMetrics& metrics;
     UserSplits& splits;
     FeatureMonitor& features;
+    RunSample& sample;
     std::function<std::shared_ptr<State>()> state;
     std::function<void(PendingRequest&, Status, InferResponse)> answer;  // once for each request
     std::atomic<int64_t>& usual_run_ns;  // how long runs take of late
@@ -63,6 +65,7 @@ class BatchWorker {
   const std::unique_ptr<RowInputs> rows_;
   const bool pad_;
   PendingRequests batch_, late_;
+  RunOptions run_options_;  // of the batch at hand
   AssembledBatch assembled_;
   std::vector<const BoundInputs*> inputs_;
 };

@@ -71,7 +71,7 @@ void Learner::Open() {
     }
   }
   ApplierOptions options{settings_.threads, settings_.progressive, settings_.window_examples,
-                         settings_.drift};
+                         settings_.drift, settings_.frozen ? settings_.frozen_share : 0};
   applier_ = std::make_unique<LogApplier>(
       *model_.flat, model_.entry, model_.features, model_.feed, options,
       [this](LogOffset offset, std::vector<std::byte>& buffer, LogRecord& record) {
@@ -102,6 +102,7 @@ void Learner::Open() {
   if (part == nullptr) {
     Committed(commits_->Commit(PositionsNow()));
   }
+  if (settings_.frozen) Freeze();
   Recover();
   ShareDisk();
   told_alarms_ = applier_->drift().Values().alarms;
@@ -135,6 +136,14 @@ void Learner::Recover() {
                      {"step", state_->step()},
                      {"cut_off_bytes", log_->recovery().bytes},
                      {"seconds", static_cast<double>(steady_.Now() - began) * 1e-9}});
+}
+
+// The newest commit, as a state of its own: memory for two.
+void Learner::Freeze() {
+  LoadOptions load;
+  load.match.allow_new = model_.config.allow_new;
+  load.match.allow_missing = model_.config.allow_missing;
+  applier_->Freeze(LoadState(*model_.fs, state_directory_, *model_.flat, load).state);
 }
 
 void Learner::WriteSchemas() {

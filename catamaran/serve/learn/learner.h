@@ -90,6 +90,7 @@ class Learner final : public Learning {
   // learner.cc: the thread.
   void Open();
   void Recover();
+  void Freeze();
   void WriteSchemas();
   void Run();
   void Turn(LogCursor& cursor);

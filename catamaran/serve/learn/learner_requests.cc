@@ -52,6 +52,7 @@ LearningStatus Learner::status() const {
   status.log_durable = log_->durable_end();
   status.window = applier_->window().Values();
   status.drift = applier_->drift().Values();
+  status.frozen = applier_->frozen();
   if (model_.feature_rates) status.features = model_.feature_rates();
   status.freshness_p50 = freshness_.Percentile(0.5);
   status.freshness_p99 = freshness_.Percentile(0.99);

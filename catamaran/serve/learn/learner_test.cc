@@ -632,6 +632,32 @@ TEST_F(LearnerTest, TheDriftAlarmComesAndSurvivesAKill) {
   EXPECT_EQ(Replay(model, *LogReader::Open(fs, "m/log"), options).drift, saved);
 }
 
+TEST_F(LearnerTest, AFrozenStateIsMeasuredBesideTheOneThatLearns) {
+  settings["frozen"] = "yes";
+  settings["frozen_share"] = "0.5";
+  Start();
+  EXPECT_EQ(learner->status().frozen.examples, 0);
+  for (uint64_t i = 0; i < 100; ++i) {
+    TrainRequest request;
+    request.inputs = testing::FeaturesOf(i, 64);
+    std::vector<float> labels;
+    const auto x = request.inputs[2].tensor.data<float>();
+    for (size_t r = 0; r < 64; ++r) labels.push_back(x[2 * r] < 0.5F ? 1 : 0);
+    request.inputs.push_back({"label", Tensor::FromVector<float>(labels)});
+    request.event_time_ns = kStart + static_cast<int64_t>(i) * kSecond;
+    ASSERT_TRUE(TrainNow(*learner, request).first.ok());
+  }
+  Commit();
+  const LearningFrozen frozen = learner->status().frozen;
+  EXPECT_EQ(frozen.examples, 3200);
+  EXPECT_EQ(frozen.step, 0);
+  EXPECT_GT(frozen.live_auc, frozen.auc + 0.05);
+  EXPECT_LT(frozen.live_log_loss, frozen.log_loss);
+  EXPECT_EQ(DifferenceFromReplay(), "");  // what is measured decides nothing
+  Start();
+  EXPECT_EQ(learner->status().frozen.step, learner->status().step);
+}
+
 TEST_F(LearnerTest, StopLearnsWhatWasAcknowledgedAndRefusesTheRest) {
   Start();
   TrainMany(0, 13);

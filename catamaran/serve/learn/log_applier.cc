@@ -11,12 +11,24 @@
 #include "catamaran/base/storage_error.h"
 
 namespace catamaran {
+namespace {
+
+// Whether the first result is one number a row.
+bool IsUsable(const RunResult& result, size_t rows) {
+  return !result.outputs.empty() && result.outputs[0].dtype() == DType::kF32 &&
+         result.outputs[0].num_elements() == static_cast<int64_t>(rows);
+}
+
+}  // namespace
 
 LogApplier::LogApplier(const Program& flat, const EntryPoints& entry,
                        const std::optional<Features>& features, const FeedOptions& feed,
                        const ApplierOptions& options, ReadRecord read)
     : read_(std::move(read)),
       window_(options.window_examples),
+      frozen_every_(options.frozen_share > 0 ? std::lround(1 / options.frozen_share) : 0),
+      frozen_window_(options.window_examples),
+      frozen_live_window_(options.window_examples),
       batches_(flat, entry, features, feed) {
   CompileOptions compile;
   compile.threads = options.threads;
@@ -29,7 +41,8 @@ LogApplier::LogApplier(const Program& flat, const EntryPoints& entry,
   }
   results_ = std::make_unique<ScalarResults>(*train_);
   WatchFeatures(*flat.items.FindFunction(entry.train), entry, options.drift);
-  if (!options.progressive || entry.infer.empty()) return;
+  progressive_ = options.progressive;
+  if ((!progressive_ && frozen_every_ == 0) || entry.infer.empty()) return;
   auto infer = Compile(flat, entry.infer, compile);
   for (size_t i = 0; i < infer->num_inputs(); ++i) {
     for (size_t j = 0; j < train_->num_inputs(); ++j) {
@@ -84,9 +97,9 @@ void LogApplier::Predict(std::span<const FeedValue> feeds, State& state) {
   const bool all_known = std::none_of(rows.begin(), rows.end(),
                                       [](const auto& row) { return std::isnan(row.prediction); });
   RunResult result;
-  if (!all_known && infer_) {
-    infer_feeds_.clear();
-    for (const size_t j : infer_arguments_) infer_feeds_.push_back(feeds[j]);
+  infer_feeds_.clear();
+  for (const size_t j : infer_arguments_) infer_feeds_.push_back(feeds[j]);
+  if (!all_known && infer_ && progressive_) {
     try {
       result = infer_->Run(state, infer_feeds_);
     } catch (const StorageError&) {
@@ -95,16 +108,43 @@ void LogApplier::Predict(std::span<const FeedValue> feeds, State& state) {
       // A measurement that fails must not decide what is learned: a replay does not make it.
     }
   }
-  const bool usable = !result.outputs.empty() && result.outputs[0].dtype() == DType::kF32 &&
-                      result.outputs[0].num_elements() == static_cast<int64_t>(rows.size());
+  const bool usable = IsUsable(result, rows.size());
+  predictions_.clear();
   for (size_t r = 0; r < rows.size(); ++r) {
     const bool known = !std::isnan(rows[r].prediction);
     const float prediction = known    ? rows[r].prediction
                              : usable ? result.outputs[0].data<float>()[r]
                                       : std::numeric_limits<float>::quiet_NaN();
+    predictions_.push_back(prediction);
     window_.Add(prediction, rows[r].label, rows[r].weight);
     if (drift_->on()) AddToDrift(feeds, r, prediction, rows[r].label);
   }
+  if (frozen_ && infer_ && frozen_steps_++ % frozen_every_ == 0) MeasureFrozen();
+}
+
+void LogApplier::Freeze(std::shared_ptr<State> state) { frozen_ = std::move(state); }
+
+void LogApplier::MeasureFrozen() {
+  const auto& rows = batches_.rows();
+  RunResult result;
+  try {
+    result = infer_->Run(*frozen_, infer_feeds_);
+  } catch (const Error&) {
+    return;
+  }
+  if (!IsUsable(result, rows.size())) return;
+  const auto frozen = result.outputs[0].data<float>();
+  for (size_t r = 0; r < rows.size(); ++r) {
+    if (std::isnan(predictions_[r]) || std::isnan(frozen[r])) continue;
+    frozen_window_.Add(frozen[r], rows[r].label, rows[r].weight);
+    frozen_live_window_.Add(predictions_[r], rows[r].label, rows[r].weight);
+  }
+}
+
+LearningFrozen LogApplier::frozen() const {
+  if (!frozen_) return {};
+  const LearningWindow frozen = frozen_window_.Values(), live = frozen_live_window_.Values();
+  return {frozen.examples, frozen_->step(), frozen.auc, frozen.log_loss, live.auc, live.log_loss};
 }
 
 StepOutcome LogApplier::Learn(const StreamAction& action, State& state) {

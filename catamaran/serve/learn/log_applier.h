@@ -28,6 +28,7 @@ struct ApplierOptions {
   bool progressive = false;  // predicts examples without a prediction before they are learned
   int64_t window_examples = 10'000;  // of what was predicted
   DriftSettings drift = {.on = false};
+  double frozen_share = 0;  // of steps, on which a frozen state is measured; 0: none
 };
 
 // What became of a step.
@@ -49,6 +50,12 @@ class LogApplier {
   ProgressWindow& window() { return window_; }
   DriftMonitor& drift() { return *drift_; }
 
+  // From now on this state, which nobody changes, is measured beside the one that learns. A
+  // measurement of this process alone: neither commits nor replays know of it.
+  void Freeze(std::shared_ptr<State> state);
+  // May be called from other threads, once Freeze was.
+  LearningFrozen frozen() const;
+
   // Applies the record to everything but the state; `action` says what is left to do.
   void Apply(const LogRecord& record, StreamAction& action) { stream_.Apply(record, action); }
 
@@ -66,6 +73,7 @@ class LogApplier {
   void WatchFeatures(const Function& train, const EntryPoints& entry,
                      const DriftSettings& settings);
   void Predict(std::span<const FeedValue> feeds, State& state);
+  void MeasureFrozen();
   void AddToDrift(std::span<const FeedValue> feeds, size_t row, float prediction, float label);
 
   const ReadRecord read_;
@@ -74,9 +82,15 @@ class LogApplier {
   std::unique_ptr<DriftMonitor> drift_;
   std::vector<FeatureNumber> numbers_;
   std::vector<float> row_numbers_;
+  std::vector<float> predictions_;  // of the batch at hand
+  std::shared_ptr<State> frozen_;
+  const int64_t frozen_every_;  // steps
+  int64_t frozen_steps_ = 0;
+  ProgressWindow frozen_window_, frozen_live_window_;
   BatchBuilder batches_;
   std::shared_ptr<const Executable> train_, infer_;
   std::unique_ptr<ScalarResults> results_;
+  bool progressive_ = false;
   std::vector<size_t> infer_arguments_;  // of infer, among those of train
   std::vector<FeedValue> infer_feeds_;
 };

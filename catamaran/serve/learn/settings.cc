@@ -81,6 +81,8 @@ Setters SettersOf(LearnSettings& s) {
       {"threads", count(s.threads, 1, 1024)},
       {"progressive", yes_no(s.progressive)},
       {"window_examples", count(s.window_examples, 1, 10'000'000)},
+      {"frozen", yes_no(s.frozen)},
+      {"frozen_share", number(s.frozen_share, 0.001, 1)},
       {"drift", yes_no(s.drift.on)},
       {"drift_window", count(s.drift.window, 100, 10'000'000)},
       {"drift_change", number(s.drift.change, 0, 1000)},

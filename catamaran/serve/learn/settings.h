@@ -33,6 +33,8 @@ struct LearnSettings {
                             // learned from
   int64_t window_examples = 10'000;  // of progressive validation
   DriftSettings drift;
+  bool frozen = false;  // a copy of the state that learning begins with is measured beside it,
+  double frozen_share = 0.1;  // on that share of steps
   // The clock of the join is that of events alone: windows end when later events say so. Otherwise
   // time goes on by itself, and events may not be later than `max_ahead_ns` from now.
   bool event_clock = false;

@@ -65,6 +65,12 @@ void VisitStatus(const LearningStatus& status, Visit&& visit) {
   visit("drift_prediction_psi", status.drift.prediction_psi);
   visit("drift_feature_psi", status.drift.feature_psi);
   visit("drift_feature", status.drift.feature);
+  visit("frozen_examples", status.frozen.examples);
+  visit("frozen_step", status.frozen.step);
+  visit("frozen_auc", status.frozen.auc);
+  visit("frozen_log_loss", status.frozen.log_loss);
+  visit("frozen_live_auc", status.frozen.live_auc);
+  visit("frozen_live_log_loss", status.frozen.live_log_loss);
   visit("freshness_p50", status.freshness_p50);
   visit("freshness_p99", status.freshness_p99);
   visit("freshness_count", status.freshness_count);

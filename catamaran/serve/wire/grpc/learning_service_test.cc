@@ -184,6 +184,7 @@ TEST(LearningMessages, EveryFieldOfTheStatusIsSent) {
   status.loss = status.window.auc = status.window.log_loss = status.window.calibration = 1;
   status.freshness_p50 = status.freshness_p99 = 1;
   status.features = {{"age", 3, 1, 1}};
+  status.frozen = {1, 1, 1, 1, 1, 1};
   status.drift = {true, "x", 1, 1, 1, 1, 1, "x"};
   v1::StatusReply message;
   WriteStatus(status, message);

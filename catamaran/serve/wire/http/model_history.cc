@@ -28,10 +28,11 @@ std::vector<uint64_t> CountsBetween(const ModelMoment& from, const ModelMoment& 
 
 const char* Name(HistoryField field) {
   static constexpr const char* kNames[] = {
-      "requests",    "refused",    "p50",       "p99",         "examples",
-      "feedback",    "auc",        "log_loss",  "calibration", "prediction_psi",
-      "feature_psi", "loss",       "freshness", "lag_bytes",   "waiting",
-      "rows",        "table_bytes"};
+      "requests",        "refused",  "p50",         "p99",
+      "examples",        "feedback", "auc",         "frozen_auc",
+      "frozen_live_auc", "log_loss", "calibration", "prediction_psi",
+      "feature_psi",     "loss",     "freshness",   "lag_bytes",
+      "waiting",         "rows",     "table_bytes"};
   static_assert(std::size(kNames) == kHistoryFields);
   return kNames[static_cast<size_t>(field)];
 }
@@ -88,6 +89,10 @@ HistoryPoint PointBetween(const ModelMoment& from, const ModelMoment& to) {
     set(HistoryField::kAuc, now.window.auc);
     set(HistoryField::kLogLoss, now.window.log_loss);
     set(HistoryField::kCalibration, now.window.calibration);
+  }
+  if (now.frozen.examples > 0) {
+    set(HistoryField::kFrozenAuc, now.frozen.auc);
+    set(HistoryField::kFrozenLiveAuc, now.frozen.live_auc);
   }
   set(HistoryField::kPredictionPsi, now.drift.prediction_psi);
   set(HistoryField::kFeaturePsi, now.drift.feature_psi);

@@ -37,6 +37,8 @@ enum class HistoryField : uint8_t {
   kExamples,  // learned from, a second
   kFeedback,  // a second
   kAuc,
+  kFrozenAuc,      // of a state that does not learn,
+  kFrozenLiveAuc,  // and of the one that does on the same examples
   kLogLoss,
   kCalibration,
   kPredictionPsi,  // of the drift alarm

@@ -81,6 +81,18 @@ void AppendTables(std::string& out, const std::vector<TableDetails>& tables) {
   out += ']';
 }
 
+void AppendLines(std::string& out, const std::vector<LineTime>& lines) {
+  out += '[';
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) out += ',';
+    Members members(out);
+    members.Add("line", lines[i].line);
+    members.Add("seconds", lines[i].seconds);
+    members.Close();
+  }
+  out += ']';
+}
+
 void AppendLately(std::string& out, const ModelHistory& history) {
   const HistoryPoint lately = history.Lately();
   Members members(out);
@@ -199,6 +211,8 @@ std::string Overview::Write(std::string_view target) const {
       const ModelHistory& history = seen->second;
       members.Add("parameter_bytes", history.newest().details.parameter_bytes);
       AppendTables(members.Name("tables"), history.newest().details.tables);
+      members.Add("measured_runs", history.newest().details.measured_runs);
+      AppendLines(members.Name("lines"), history.newest().details.lines);
       AppendFeatures(members.Name("features"), history.newest().details.features);
       AppendLately(members.Name("lately"), history);
       AppendHistory(members.Name("history"), history, minutes, since_ms);

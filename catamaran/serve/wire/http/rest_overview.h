@@ -9,6 +9,7 @@
 //                "parameter_bytes", "tables": [{"name", "width", "rows", "waiting", "bytes",
 //                                               "bytes_on_disk", "expired"}],
 //                "features": [{"name", "rows", "missing", "out_of_range"}],
+//                "measured_runs", "lines": [{"line", "seconds"}],
 //                "lately": {FIELD: NUMBER, "p90", "p999"},
 //                "learning": {as /v1/models/MODEL/learning has it} or null,
 //                "history": {"distance_ms", "time_ms": [...], FIELD: [...]}}]}
