@@ -180,7 +180,10 @@ TEST_P(LearnerRestart, DamageThatRecoveryComesAcrossIsPassedOverWhenItIsTriedAga
   Commit();
   Learn(40);
   Commit();
-  Learn(40);  // to be learned anew, from rows of that commit
+  Learn(40);  // to be learned anew, from rows of that commit, once its steps are in the log
+  for (int i = 0; learner->status().examples < 3 * 40 * 64 && i < 60'000; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   learner.reset();
   DamageNewest();
   EXPECT_THROW(Start(), StorageError);
