@@ -329,7 +329,7 @@ def main():
             time.sleep(45)
             page.value("document.getElementById('program-section').open = true")
             time.sleep(2)
-            page.picture(os.path.join(options.pictures, "page.png"), height=2000)
+            page.picture(os.path.join(options.pictures, "page.png"), height=2370)
             page.value("document.getElementById('theme').click()")
             page.resize(390, 844, mobile=True)
             time.sleep(1.5)
