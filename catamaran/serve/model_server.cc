@@ -169,7 +169,8 @@ Status ModelServer::GetProgram(std::string_view model, std::string_view version,
 }
 
 std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const std::string& version,
-                                               const ModelConfig& config) {
+                                               const ModelConfig& config,
+                                               const std::shared_ptr<LearningSwitch>& learning) {
   std::string directory;
   if (!options_.data_directory.empty()) {
     directory = JoinPath(options_.data_directory, name);
@@ -177,20 +178,34 @@ std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const st
   } else if (config.learn) {
     Fail("a model that learns needs a data directory");
   }
+  StartLearning start;
+  if (options_.start_learning) {
+    start = [this, learning](HostedModel hosted) {
+      return learning->Add(options_.start_learning(std::move(hosted)));
+    };
+  }
   const auto make = [&] {
     HostedModel model = LoadModel(*options_.fs, options_.words, name, config, directory);
     model.version = version;
     model.log = options_.log;
-    return std::make_shared<ServedModel>(std::move(model), options_.start_learning,
-                                         *options_.metrics);
+    return std::make_shared<ServedModel>(std::move(model), start, *options_.metrics);
   };
   try {
     return make();
   } catch (const StorageError&) {
     // Damage that was noted is looked for and passed over the next time.
     if (directory.empty() || !DamageIsNoted(*options_.fs, directory)) throw;
+    learning->Drop();
   }
   return make();
+}
+
+// Another version was to learn in its place, and could not: it goes on where it ended.
+void ModelServer::LearnAgain(const ServedModel& version, LearningSwitch& learning) {
+  learning.Return(*version.learning());
+  HostedModel model = version.LearningAgain();
+  LoadStateOf(model);
+  learning.Restore(*version.learning(), options_.start_learning(std::move(model)));
 }
 
 Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
@@ -202,19 +217,24 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
   const std::lock_guard load_lock(load_mutex_);
   if (draining_) return WhyNot(name, "");
   std::string version = config.version;
+  std::shared_ptr<ServedModel> learns;  // until now
+  bool ended = false;                   // it does not any more
+  std::shared_ptr<LearningSwitch> learning;
   {
     const std::lock_guard lock(mutex_);
     Model& model = models_[name];
+    if (!model.learning) model.learning = std::make_shared<LearningSwitch>();
+    learning = model.learning;
     if (version.empty()) version = std::to_string(model.highest + 1);
     for (const auto& one : model.versions) {
       if (one->version() == version) {
         return {StatusCode::kFailedPrecondition,
                 fmt::format("model {} has a version {} already", name, version)};
       }
-      if (config.learn && one->learning()) {
+      if (config.learn && one->learning()) learns = one;
+      if (config.learn && one->learning() && config.keep_others) {
         return {StatusCode::kFailedPrecondition,
-                fmt::format("model {} learns in version {}: unload it before another one learns in "
-                            "its place",
+                fmt::format("model {} learns in version {}, which is to stay: one version learns",
                             name, one->version())};
       }
     }
@@ -224,7 +244,14 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
   std::shared_ptr<ServedModel> made;
   Status status;
   try {
-    made = Make(name, version, config);
+    if (learns) {
+      // What is wrong with the files is found before anything ends.
+      CheckModel(*options_.fs, options_.words, name, config);
+      ended = true;
+      learning->Hold();
+      learns->learning()->Stop();
+    }
+    made = Make(name, version, config, learning);
   } catch (const Error& error) {
     status = {StatusCode::kInvalidArgument, error.what()};
   } catch (const std::bad_alloc&) {
@@ -232,6 +259,15 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
   } catch (const std::exception& error) {
     status = {StatusCode::kInternal, error.what()};
   }
+  if (ended && !status.ok()) {
+    try {
+      LearnAgain(*learns, *learning);
+    } catch (const std::exception& error) {
+      status.message +=
+          fmt::format("; version {} does not learn any more: {}", learns->version(), error.what());
+    }
+  }
+  if (ended) learning->Go();
   const double seconds = SecondsSince(began);
   const int64_t step = made ? made->status().step : 0;
   std::vector<std::shared_ptr<ServedModel>> retired;

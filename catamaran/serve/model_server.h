@@ -23,6 +23,7 @@
 #include "catamaran/base/file.h"
 #include "catamaran/serve/event_log.h"
 #include "catamaran/serve/hosted_model.h"
+#include "catamaran/serve/learning_switch.h"
 #include "catamaran/serve/metrics.h"
 #include "catamaran/serve/model/load_model.h"
 #include "catamaran/serve/served_model.h"
@@ -73,15 +74,18 @@ class ModelServer final : public Server {
     std::string problem;          // why the last load failed; empty: it did not
     std::string problem_version;  // which it would have been
     bool loading = false;
-    ModelConfig config;   // of the last load that went well
-    int64_t highest = 0;  // number of a version so far
+    ModelConfig config;                        // of the last load that went well
+    std::shared_ptr<LearningSwitch> learning;  // null: none of its versions has learned
+    int64_t highest = 0;                       // number of a version so far
   };
   using Models = std::map<std::string, Model, std::less<>>;
 
   std::shared_ptr<ServedModel> Find(std::string_view model, std::string_view version) const;
   Status WhyNot(std::string_view model, std::string_view version) const;
   std::shared_ptr<ServedModel> Make(const std::string& name, const std::string& version,
-                                    const ModelConfig& config);
+                                    const ModelConfig& config,
+                                    const std::shared_ptr<LearningSwitch>& learning);
+  void LearnAgain(const ServedModel& version, LearningSwitch& learning);
   void Retire(const std::vector<std::shared_ptr<ServedModel>>& versions);
   std::string NewId();
 

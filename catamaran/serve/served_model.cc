@@ -3,6 +3,7 @@
 #include "catamaran/serve/served_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -30,6 +31,18 @@ int64_t BytesOf(const InferRequest& request) {
 Status TooMuch(std::string_view what, int64_t found, int64_t limit) {
   return {StatusCode::kResourceExhausted,
           fmt::format("the request has {} {}; this model takes at most {}", found, what, limit)};
+}
+
+// What did not come over from a saved state.
+std::string ChangesText(const StateMatch& match) {
+  std::string text;
+  const auto add = [&](std::string_view what, const std::vector<std::string>& paths) {
+    if (paths.empty()) return;
+    text += fmt::format("{}{}: @{}", text.empty() ? "" : "; ", what, fmt::join(paths, ", @"));
+  };
+  add("initialised", match.initialised);
+  add("left out", match.left_out);
+  return text;
 }
 
 }  // namespace
@@ -61,6 +74,7 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
   }
   features_ = std::make_shared<FeatureMonitor>(metrics, model_.name, model_.version, row_features,
                                                *signature_);
+  if (model_.loaded) state_changes_ = ChangesText(model_.loaded->match);
   if (model_.config.learn) {
     if (!start_learning) Fail("model {}: this server does not learn", model_.name);
     learning_ = start_learning(HandOver());
@@ -95,6 +109,13 @@ ServedModel::~ServedModel() {
 
 // What learning works on; from now on it says which state answers.
 HostedModel ServedModel::HandOver() {
+  HostedModel model = LearningAgain();
+  model.state = std::move(model_.state);
+  model.loaded = std::move(model_.loaded);
+  return model;
+}
+
+HostedModel ServedModel::LearningAgain() const {
   HostedModel model;
   model.name = model_.name;
   model.version = model_.version;
@@ -106,11 +127,9 @@ HostedModel ServedModel::HandOver() {
   model.entry = model_.entry;
   model.features = model_.features;
   model.feed = model_.feed;
-  model.state = std::move(model_.state);
-  model.loaded = std::move(model_.loaded);
   model.feature_rates = [features = features_] { return features->Rates(); };
   if (const int64_t bytes = model_.config.limits.disk_bytes; bytes > 0) {
-    model.config.learning.emplace("log_max_bytes", std::to_string(bytes));
+    model.config.learning.emplace("disk_max_bytes", std::to_string(bytes));
   }
   return model;
 }
@@ -283,6 +302,7 @@ ModelStatus ServedModel::status() const {
   status.name = model_.name;
   status.version = model_.version;
   status.learns = learning_ != nullptr;
+  status.reason = state_changes_;
   status.unbatched = model_.config.batch.enabled ? signature_->why_not() : "batching is off";
   status.step = CurrentState()->step();
   const auto number = [](const Counter& counter) { return static_cast<int64_t>(counter.value()); };

@@ -59,6 +59,8 @@ class ServedModel {
   ModelStatus status() const;
   ModelDetails details() const;
   const std::string& program_text() const { return model_.program_text; }
+  // What learning works on, once more, but for the state.
+  HostedModel LearningAgain() const;
 
  private:
   HostedModel HandOver();
@@ -77,6 +79,7 @@ class ServedModel {
   std::shared_ptr<const Executable> infer_;
   std::unique_ptr<const Signature> signature_;
   std::unique_ptr<UserSplits> splits_;
+  std::string state_changes_;  // what of the saved state does not fit the program; empty: nothing
   std::vector<std::string> row_columns_;
   std::string rows_problem_;  // why JSON rows are not understood; empty: they are
   std::shared_ptr<Learning> learning_;

@@ -41,7 +41,7 @@ struct ModelLimits {
   int64_t queue_rows = 16384;             // of all that wait
   int64_t queue_bytes = int64_t{256} << 20;
   int64_t queue_requests = 8192;
-  int64_t disk_bytes = 0;  // of its log; 0: as much as there is
+  int64_t disk_bytes = 0;  // of its log and commits; 0: as much as there is
 };
 
 struct ModelConfig {
@@ -100,7 +100,7 @@ enum class ModelState : uint8_t { kLoading, kReady, kUnloading, kUnavailable };
 struct ModelStatus {
   std::string name, version;
   ModelState state = ModelState::kReady;
-  std::string reason;    // kUnavailable: why it could not be loaded
+  std::string reason;    // kUnavailable: why; else what of a saved state does not fit
   bool current = false;  // answers requests that name no version
   bool learns = false;
   std::string unbatched;  // why its requests are run one by one; empty: they are put together

@@ -39,6 +39,7 @@ void LoadModels(ModelServer& server,
   for (const ModelStatus& model : server.List()) {
     fmt::print("model {}, version {}, step {}{}\n", model.name, model.version, model.step,
                model.learns ? ", learning" : "");
+    if (!model.reason.empty()) fmt::print("  of its state, {}\n", model.reason);
     if (!model.unbatched.empty()) {
       fmt::print("  its requests are run one by one: {}\n", model.unbatched);
     }

@@ -108,7 +108,13 @@ void Learner::Open() {
   told_alarms_ = applier_->drift().Values().alarms;
   told_drift_ = applier_->drift().Values().alarm;
   UpdateStatus();
+  const SchemaRecord* const schema = applier_->stream().schema();
+  const uint64_t program = schema != nullptr ? schema->program : 0;
   WriteSchemas();
+  // Another program learns from here on: a replay of it begins with this commit.
+  if (program != 0 && program != applier_->stream().schema()->program) {
+    Committed(commits_->Commit(PositionsNow()));
+  }
   accepting_ = true;
   UpdateStatus();
 }

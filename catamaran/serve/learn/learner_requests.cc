@@ -299,9 +299,17 @@ void Learner::Stop() {
     }
     end_ = true;
     if (thread_.joinable()) thread_.join();
-    log_->Close();
+    // Another one may learn in its place from now on.
+    std::string problem;
+    try {
+      commits_.reset();
+      log_->Close();
+    } catch (const Error& error) {
+      problem = error.what();  // what is in the log is found when it is opened again
+    }
     const std::lock_guard lock(status_mutex_);
     status_.running = false;
+    if (!problem.empty()) status_.problem = problem;
   });
 }
 

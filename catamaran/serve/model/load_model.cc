@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/exec/compile.h"
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/parser.h"
 
@@ -34,6 +35,13 @@ std::string FindState(const FileSystem& fs, const std::string& directory) {
   Fail("{}: no state was saved here", directory);
 }
 
+std::string DamageNote(const std::string& directory) { return JoinPath(directory, "damage"); }
+
+}  // namespace
+
+std::string StateDirectoryOf(const std::string& directory) { return JoinPath(directory, "state"); }
+std::string LogDirectoryOf(const std::string& directory) { return JoinPath(directory, "log"); }
+
 void LoadStateOf(HostedModel& model) {
   const FileSystem& fs = *model.fs;
   const std::string own = model.directory.empty() ? "" : StateDirectoryOf(model.directory);
@@ -52,10 +60,6 @@ void LoadStateOf(HostedModel& model) {
     model.state = State::Create(*model.flat, model.config.seed, options.state);
   }
 }
-
-std::string DamageNote(const std::string& directory) { return JoinPath(directory, "damage"); }
-
-}  // namespace
 
 void NoteDamage(FileSystem& fs, const std::string& directory, const std::string& what) noexcept {
   try {
@@ -77,16 +81,15 @@ void DamageIsPassed(FileSystem& fs, const std::string& directory) noexcept {
   }
 }
 
-std::string StateDirectoryOf(const std::string& directory) { return JoinPath(directory, "state"); }
-std::string LogDirectoryOf(const std::string& directory) { return JoinPath(directory, "log"); }
+namespace {
 
-HostedModel LoadModel(FileSystem& fs, const Vocabulary& words, const std::string& name,
-                      const ModelConfig& config, const std::string& directory) {
+// All but the state.
+HostedModel ReadFiles(FileSystem& fs, const Vocabulary& words, const std::string& name,
+                      const ModelConfig& config) {
   HostedModel model;
   model.name = name;
   model.config = config;
   model.fs = &fs;
-  model.directory = directory;
   const Program written = ParseFile(fs, config.program, words.ops, *words.builders);
   model.program_text = fs.ReadAll(config.program);
   auto flat = std::make_shared<Program>(Flatten(written, *words.builders));
@@ -98,8 +101,26 @@ HostedModel LoadModel(FileSystem& fs, const Vocabulary& words, const std::string
     options.libraries = config.feature_libraries;
     model.features = LoadFeatures(fs, config.features, options);
   }
+  return model;
+}
+
+}  // namespace
+
+HostedModel LoadModel(FileSystem& fs, const Vocabulary& words, const std::string& name,
+                      const ModelConfig& config, const std::string& directory) {
+  HostedModel model = ReadFiles(fs, words, name, config);
+  model.directory = directory;
   LoadStateOf(model);
   return model;
+}
+
+void CheckModel(FileSystem& fs, const Vocabulary& words, const std::string& name,
+                const ModelConfig& config) {
+  const HostedModel model = ReadFiles(fs, words, name, config);
+  Compile(*model.flat, model.entry.infer);
+  if (config.learn && !Compile(*model.flat, model.entry.train)->commits()) {
+    Fail("{}: {} learns nothing: it has no commit region", config.program, model.entry.train);
+  }
 }
 
 }  // namespace catamaran

@@ -38,4 +38,11 @@ void DamageIsPassed(FileSystem& fs, const std::string& directory) noexcept;
 HostedModel LoadModel(FileSystem& fs, const Vocabulary& words, const std::string& name,
                       const ModelConfig& config, const std::string& directory);
 
+// The state that a model of this program and directory begins with, into `state` and `loaded`.
+void LoadStateOf(HostedModel& model);
+
+// As LoadModel, but for the state: an Error if the files are wrong.
+void CheckModel(FileSystem& fs, const Vocabulary& words, const std::string& name,
+                const ModelConfig& config);
+
 }  // namespace catamaran

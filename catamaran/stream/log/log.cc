@@ -288,6 +288,7 @@ void Log::Close() {
   }
   in.syncer->Stop();
   in.contents->Close();
+  in.lock.reset();
 }
 
 }  // namespace catamaran

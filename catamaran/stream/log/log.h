@@ -203,7 +203,8 @@ class Log {
   LogStats stats() const;
 
   // Syncs what there is, calls the callbacks that wait, and ends following: cursors give what is
-  // left and then kClosed. Appends are Errors from here on; reading goes on. Twice is once.
+  // left and then kClosed. Appends are Errors from here on, and others may open it; reading goes
+  // on.
   void Close();
 
  private:
