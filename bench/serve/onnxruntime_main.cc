@@ -9,6 +9,7 @@
 // without.
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/synchronization/mutex.h>
 #include <dlfcn.h>
 #include <grpcpp/grpcpp.h>
 #include <onnxruntime_c_api.h>
@@ -208,6 +209,8 @@ int main(int argc, char** argv) {
                           std::stoi(Option(argc, argv, "--threads", "1")));
     const Embeddings embeddings(FindModel(Option(argc, argv, "--model", "deepfm")));
     Service service(model, embeddings, Flag(argc, argv, "--split"));
+    // As our server does: a check of gRPC's own locks that some systems leave on.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:" + Option(argc, argv, "--port", "8001"),
                              grpc::InsecureServerCredentials());

@@ -22,6 +22,10 @@ constexpr int64_t kLongestWait = 5 * kMillisecond;
 constexpr int64_t kRetryFullLog = 500 * kMillisecond;
 constexpr int64_t kBetweenNotices = 100 * kMillisecond;
 constexpr int64_t kMaxScheduledSteps = 2;
+constexpr int kRecordsATurn = 256;
+// How long the log is left alone after a record. While answers are logged all the time, being woken
+// for each of them would cost those who answer more than writing it.
+constexpr auto kNap = std::chrono::microseconds(500);
 
 }  // namespace
 
@@ -244,10 +248,8 @@ void Learner::Turn(LogCursor& cursor) {
     wait = std::clamp(waiting_since_ + settings_.batch_ns - steady_.Now(), int64_t{0}, wait);
   }
   if (committing_ || rollback_ || !commit_requests_.empty()) wait = std::min(wait, kMillisecond);
-  LogRecord record;
-  const auto result = cursor.Next(record, std::chrono::nanoseconds(wait));
-  if (result == LogCursor::Result::kRecord) ApplyRecord(record);
-  if (result == LogCursor::Result::kClosed) Fail("the log was closed");
+  if (scheduled_steps_ > 0) nap_ = false;  // one is there
+  ApplyRecords(cursor, std::chrono::nanoseconds(wait));
   const int64_t now = steady_.Now();
   AppendRefusals();
   AppendTick();
@@ -288,6 +290,24 @@ void Learner::TakeRequests() {
     requests.swap(requests_);
   }
   for (const auto& request : requests) request();
+}
+
+// Waits for a record, and applies those behind it that are there too while they come from requests
+// alone.
+void Learner::ApplyRecords(LogCursor& cursor, std::chrono::nanoseconds wait) {
+  if (nap_ && wait > kNap) std::this_thread::sleep_for(kNap);
+  LogRecord record;
+  int applied = 0;
+  while (applied < kRecordsATurn) {
+    const auto result = cursor.Next(record, applied == 0 ? wait : std::chrono::nanoseconds(0));
+    if (result == LogCursor::Result::kClosed) Fail("the log was closed");
+    if (result == LogCursor::Result::kTimeout) break;
+    ApplyRecord(record);
+    ++applied;
+    const auto type = static_cast<RecordType>(record.type);
+    if (type != RecordType::kImpression && type != RecordType::kFeedback) break;
+  }
+  nap_ = applied > 0 && applied < kRecordsATurn;
 }
 
 void Learner::ApplyRecord(const LogRecord& record) {

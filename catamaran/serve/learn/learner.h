@@ -95,6 +95,7 @@ class Learner final : public Learning {
   void Run();
   void Turn(LogCursor& cursor);
   void LookAtMover();
+  void ApplyRecords(LogCursor& cursor, std::chrono::nanoseconds wait);
   void ApplyRecord(const LogRecord& record);
   void LearnStep(const StreamAction& action, bool live);
   void TakeRequests();
@@ -160,6 +161,7 @@ class Learner final : public Learning {
   std::unique_ptr<CommitCoordinator> commits_;  // goes before the state
   std::unique_ptr<RowMover> mover_;             // of saved rows into memory; so does this
   bool to_be_verified_ = false;                 // damage was found; a commit without it is to come
+  bool nap_ = false;                            // before the log is looked at again
   LogOffset live_from_ = 0;  // records from here on were not there when it started
   int64_t scheduled_examples_ = 0, scheduled_steps_ = 0;  // in the log and not applied yet
   int64_t waiting_since_ = 0;                             // by steady_; 0: nothing waits
