@@ -39,7 +39,7 @@ BenchServer::BenchServer(const std::string& kind, const BenchModel& model, int t
   const std::string bin = ProgramDirectory(), directory = scratch_.path();
   const std::string cores = std::to_string(std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::string> command;
-  if (kind == "catamaran" || kind == "catamaran-learning") {
+  if (kind.starts_with("catamaran")) {
     grpc_port_ = FreePort();
     http_port_ = FreePort();
     WriteState(model, directory + "/weights");
@@ -55,6 +55,7 @@ BenchServer::BenchServer(const std::string& kind, const BenchModel& model, int t
                "--threads",
                cores};
     // As all others, it may run as many requests at a time as there are cores.
+    if (kind == "catamaran-split") command.push_back("--split-products");
     if (kind == "catamaran-learning") {
       command.insert(command.end(), {"--learn", "--data-dir", directory + "/data"});
     }

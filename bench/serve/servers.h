@@ -1,8 +1,8 @@
 // bench/serve/servers.h
 //
 // The servers that are measured, each started as a process with one model: "catamaran",
-// "catamaran-learning" (which writes every answer to the log), "echo", "onnxruntime", "mlserver",
-// "fastapi".
+// "catamaran-learning" (which writes every answer to the log), "catamaran-split" (which may take
+// products apart), "echo", "onnxruntime", "mlserver", "fastapi".
 
 #pragma once
 

@@ -167,6 +167,27 @@ fn infer(user: f32[B, 2], item: i64[B]) -> (p: f32[B]) {
   EXPECT_EQ(host.status().batches, 1);
 }
 
+TEST(ModelServer, ProductsOfUsersAndItemsAreTakenApartIfTheyMayBe) {
+  Answer plain, split;
+  for (const bool products : {false, true}) {
+    TasteServer host;
+    WriteFileAtomically(host.fs, "crossed.ctm", R"(program crossed
+net = mlp([4, 8, 1])
+param @item : f32[10, 2] = normal(std=1.0)
+fn infer(user: f32[B, 2], item: i64[B]) -> (p: f32[B]) {
+  return sum(net(concat(user, embedding(@item, item), axis=1)), axes=[1])
+}
+)");
+    host.config.program = "crossed.ctm";
+    host.config.split_products = products;
+    host.Load();
+    Answer& answer = products ? split : plain;
+    host.Ask(TasteRequest({1, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}), answer);
+    answer.status();
+  }
+  EXPECT_TRUE(AllClose(split["p"], plain["p"]));
+}
+
 TEST(ModelServer, AMistakeIsToldToWhoMadeItAlone) {
   TasteServer host;
   host.config.batch.max_batch = 2;

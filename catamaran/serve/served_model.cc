@@ -58,7 +58,7 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
          model_.config.program, model_.entry.infer);
   }
   signature_ = std::make_unique<const Signature>(*infer_);
-  splits_ = std::make_unique<UserSplits>(*model_.flat, *infer_);
+  splits_ = std::make_unique<UserSplits>(*model_.flat, *infer_, model_.config.split_products);
   std::vector<std::string> row_features;
   try {
     const RowInputs rows(*model_.flat, *model_.flat->items.FindFunction(model_.entry.infer),

@@ -61,6 +61,8 @@ struct ModelConfig {
   std::map<std::string, std::string> renames;     // paths of saved states and what they are now
   uint64_t seed = 0;                              // of initial values
   bool warm_up = true;                            // runs each batch size once before it is ready
+  // Requests with one user and many items: also products of both (model/split_products.h).
+  bool split_products = false;
   BatchOptions batch;
   ModelLimits limits;
   int64_t slow_us = 1'000'000;  // requests that take longer are told; 0: none

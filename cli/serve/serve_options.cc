@@ -69,6 +69,7 @@ ModelConfig SharedConfig(const ServeOptions& options) {
     config.learning.insert(SplitAssignment(text, "--set"));
   }
   config.warm_up = !options.no_warm_up;
+  config.split_products = options.split_products;
   config.batch = options.batch;
   config.batch.enabled = !options.no_batching;
   config.batch.max_delay_us = static_cast<int64_t>(options.max_delay_ms * 1000);
@@ -142,6 +143,10 @@ void AddServeOptions(CLI::App& command, ServeOptions& o) {
       ->check(CLI::Range(0.0, 60'000.0));
   command.add_flag("--no-batching", o.no_batching, "each request is run by itself");
   command.add_flag("--no-warm-up", o.no_warm_up, "do not run each size once before it is ready");
+  command.add_flag(
+      "--split-products", o.split_products,
+      "one user, many items: products of both are computed once a user in part, and may "
+      "differ by roundings");
   command.add_option("--max-rows", o.limits.max_rows, "of one request (4096)")
       ->check(CLI::Range(1, 1 << 24));
   command.add_option("--max-request-bytes", o.limits.max_bytes, "of one request's inputs (64 MiB)")

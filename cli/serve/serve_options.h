@@ -36,7 +36,7 @@ struct ServeOptions {
   std::string log_format = "text", log_level = "info";
   double slow_ms = 1000;
 
-  bool no_batching = false, no_warm_up = false;
+  bool no_batching = false, no_warm_up = false, split_products = false;
   double max_delay_ms = 0;
   BatchOptions batch;
   ModelLimits limits;

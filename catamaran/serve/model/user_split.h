@@ -3,7 +3,8 @@
 // A function in two parts, for requests with one user and many items: what depends on the user's
 // arguments alone, which is run once a request, and the rest, which is run for each item and gets
 // the first part's results. Both are made from the program, op by op; nothing is computed in
-// another way than in the whole. Rows must be independent (row_independence.h).
+// another way than in the whole, unless products may be taken apart (split_products.h). Rows must
+// be independent (row_independence.h).
 //
 // Thread safety: a UserSplit is immutable; UserSplits may be used from many threads.
 
@@ -27,16 +28,19 @@ struct UserSplit {
   std::vector<size_t> user_arguments, item_arguments;
 };
 
-// `is_user` says for each argument of `whole` whether it is the user's. Null where there is nothing
-// that is worth computing once.
+// `is_user` says for each argument of `whole` whether it is the user's. With `products`, products
+// of rows that are the user's in part are taken apart. Null where there is nothing that is worth
+// computing once.
 std::unique_ptr<const UserSplit> SplitByUser(const Program& flat, const Executable& whole,
-                                             const std::vector<bool>& is_user);
+                                             const std::vector<bool>& is_user,
+                                             bool products = false);
 
 // The splits of a function, each made when it is first asked for.
 class UserSplits {
  public:
   // Both outlive it.
-  UserSplits(const Program& flat, const Executable& whole) : flat_(flat), whole_(whole) {}
+  UserSplits(const Program& flat, const Executable& whole, bool products)
+      : flat_(flat), whole_(whole), products_(products) {}
 
   // `user` has a bit for each argument that is the user's. Null: run the whole.
   const UserSplit* Find(uint64_t user);
@@ -47,6 +51,7 @@ class UserSplits {
 
   const Program& flat_;
   const Executable& whole_;
+  const bool products_;
   std::mutex mutex_;
   std::map<uint64_t, std::unique_ptr<const UserSplit>> splits_;
 };

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "catamaran/nn/program_test_util.h"
 
 namespace catamaran {
@@ -17,6 +19,17 @@ std::vector<std::string> OpsOf(const Executable& executable) {
   std::vector<std::string> ops;
   ForEachOp(executable.plan().function->body(), [&](Op& op) { ops.push_back(op.name()); });
   return ops;
+}
+
+// One row of floats, `times` of it.
+Tensor Repeated(const Tensor& row, int64_t times) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < times; ++i) {
+    values.insert(values.end(), row.data<float>().begin(), row.data<float>().end());
+  }
+  Shape shape = row.shape();
+  shape.Set(0, times);
+  return Tensor::FromVector<float>(shape, values);
 }
 
 constexpr const char* kTowers = R"(program towers
@@ -55,12 +68,7 @@ TEST(UserSplit, BothPartsGiveWhatTheWholeGives) {
   std::map<std::string, Tensor> feeds = {{"age", Tensor::FromVector<float>({2, 2})},
                                          {"item", Tensor::FromVector<uint64_t>({8, 9})}};
   for (size_t i = 0; i < user.outputs.size(); ++i) {
-    const Tensor& row = user.outputs[i];
-    std::vector<float> twice(row.data<float>().begin(), row.data<float>().end());
-    twice.insert(twice.end(), row.data<float>().begin(), row.data<float>().end());
-    Shape shape = row.shape();
-    shape.Set(0, 2);
-    feeds[split->user->output_name(i)] = Tensor::FromVector<float>(shape, twice);
+    feeds[split->user->output_name(i)] = Repeated(user.outputs[i], 2);
   }
   const RunResult parts = split->item->Run(program.state(), feeds);
   const RunResult expected =
@@ -70,6 +78,81 @@ TEST(UserSplit, BothPartsGiveWhatTheWholeGives) {
                             {"item", Tensor::FromVector<uint64_t>({8, 9})}});
   EXPECT_TRUE(AllClose(parts.outputs[0], expected.outputs[0]));
   EXPECT_TRUE(parts.outputs[1].Equals(expected.outputs[1]));
+}
+
+// Rows that are put together of the user's and the item's, as in DeepFM.
+constexpr const char* kCrossed = R"(program crossed
+table @t : u64 -> f32[3] = normal(std=1.0) { optimizer = adagrad(lr=0.1) }
+deep = mlp([14, 8, 1])
+fn infer(user: u64[B, 2], item: u64[B, 2], dense: f32[B, 2]) -> (p: f32[B]) {
+  e = concat(lookup(@t, user), lookup(@t, item), axis=1)
+  x = concat(reshape(e, [B, 12]), dense, axis=1)
+  return sigmoid(reshape(deep(x), [B]) + sum(e, axes=[1, 2]))
+}
+)";
+
+int CountOf(const Executable& executable, const std::string& name) {
+  const std::vector<std::string> ops = OpsOf(executable);
+  return static_cast<int>(std::count(ops.begin(), ops.end(), name));
+}
+
+TEST(UserSplit, ProductsOfBothAreTakenApartWhereThatWasAskedFor) {
+  TestProgram program(kCrossed);
+  const Executable& whole = program.Get("infer");
+  const auto plain = SplitByUser(program.flat(), whole, {true, false, true});
+  ASSERT_NE(plain, nullptr);
+  EXPECT_EQ(CountOf(*plain->user, "matmul"), 0);
+  const auto split = SplitByUser(program.flat(), whole, {true, false, true}, /*products=*/true);
+  ASSERT_NE(split, nullptr);
+  EXPECT_EQ(CountOf(*split->user, "matmul"), 1);
+  EXPECT_EQ(CountOf(*split->item, "matmul"), 2);  // of the item's columns, and of the last layer
+  EXPECT_THAT(split->item_arguments, ElementsAre(1));
+}
+
+TEST(UserSplit, ProductsThatWereTakenApartDifferByRoundingsAlone) {
+  TestProgram program(kCrossed);
+  const Executable& whole = program.Get("infer");
+  const Tensor user = Tensor::FromVector<uint64_t>({1, 2}, {3, 4});
+  const Tensor dense = Tensor::FromVector<float>({1, 2}, {0.25F, -2});
+  const Tensor items = Tensor::FromVector<uint64_t>({2, 2}, {8, 9, 10, 11});
+  const Tensor expected =
+      program
+          .Run("infer", {{"user", Tensor::FromVector<uint64_t>({2, 2}, {3, 4, 3, 4})},
+                         {"item", items},
+                         {"dense", Tensor::FromVector<float>({2, 2}, {0.25F, -2, 0.25F, -2})}})
+          .outputs[0];
+  for (const std::vector<bool>& is_user :
+       std::vector<std::vector<bool>>{{true, false, true}, {true, false, false}}) {
+    const auto split = SplitByUser(program.flat(), whole, is_user, /*products=*/true);
+    ASSERT_NE(split, nullptr);
+    std::map<std::string, Tensor> once, each;
+    const std::map<std::string, Tensor> rows = {{"user", user}, {"dense", dense}};
+    const char* const names[] = {"user", "item", "dense"};
+    for (const size_t i : split->user_arguments) once[names[i]] = rows.at(names[i]);
+    for (const size_t i : split->item_arguments) {
+      each[names[i]] = i == 1 ? items : Repeated(rows.at(names[i]), 2);
+    }
+    const RunResult first = split->user->Run(program.state(), once);
+    for (size_t i = 0; i < first.outputs.size(); ++i) {
+      each[split->user->output_name(i)] = Repeated(first.outputs[i], 2);
+    }
+    EXPECT_TRUE(AllClose(split->item->Run(program.state(), each).outputs[0], expected));
+  }
+}
+
+TEST(UserSplit, AProductOfAProductThatWasTakenApartIsOneToo) {
+  TestProgram program(R"(program p
+one = linear(4, 3, bias=false)
+two = linear(5, 1, bias=false)
+fn infer(user: f32[B, 2], item: f32[B, 2]) -> f32[B, 1] {
+  return two(concat(user, one(concat(user, item, axis=1)), axis=1))
+}
+)");
+  const auto split =
+      SplitByUser(program.flat(), program.Get("infer"), {true, false}, /*products=*/true);
+  ASSERT_NE(split, nullptr);
+  EXPECT_EQ(CountOf(*split->user, "matmul"), 2);
+  EXPECT_EQ(CountOf(*split->item, "matmul"), 2);
 }
 
 TEST(UserSplit, WhereNothingIsWorthItThereIsNone) {
