@@ -46,6 +46,34 @@ npy() {
   { printf '\x93NUMPY\x01\x00\x76\x00%s\n' "$header"; printf "$(printf '\\x%s' "$@")"; } >"$file"
 }
 
+# write_taste: taste.ctm, a model that can be served and learns from one example.
+write_taste() {
+cat >taste.ctm <<'EOF'
+program taste
+param @item : f32[10, 2] = normal(std=1.0)
+fn infer(user: f32[B, 2], item: i64[B]) -> (p: f32[B]) {
+  return sigmoid(sum(embedding(@item, item) * user, axes=[1]))
+}
+fn loss(user: f32[B, 2], item: i64[B], label: f32[B]) -> f32[] {
+  return mean(binary_cross_entropy(infer(user, item), label))
+}
+train = sgd(grad(loss), lr=1.0)
+EOF
+}
+
+# await_service PID: until the service says in serve.txt that it is ready; a minute at most, and no
+# longer than it lives. Whoever starts it empties serve.txt before: one that was there was ready too.
+# It is killed when the test ends.
+await_service() {
+  trap "kill -9 $1 2>/dev/null; rm -rf '$work'" EXIT
+  for _ in $(seq 600); do
+    grep -q '^ready' serve.txt && return
+    kill -0 "$1" 2>/dev/null || break
+    sleep 0.1
+  done
+  fail 'the service did not start' "$(cat serve.txt serve_err.txt 2>/dev/null)"
+}
+
 report() {  # name
   echo "$1: $checks checks, $failures failed"
   [ "$failures" = 0 ]

@@ -9,6 +9,20 @@ void Check(const grpc::Status& status, const char* call) {
   if (!status.ok()) Fail("{}: {}", call, status.error_message());
 }
 
+// A call that says nothing but which model it is for.
+template <class Request, class Reply>
+Reply CallFor(const std::string& model, v1::Learning::Stub& stub,
+              grpc::Status (v1::Learning::Stub::*call)(grpc::ClientContext*, const Request&,
+                                                       Reply*),
+              const char* name) {
+  Request request;
+  request.set_model(model);
+  grpc::ClientContext context;
+  Reply reply;
+  Check((stub.*call)(&context, request, &reply), name);
+  return reply;
+}
+
 template <class Request>
 void AddTensor(Request& request, const LoadTensor& tensor) {
   auto& input = *request.add_inputs();
@@ -86,37 +100,15 @@ void LearningClient::Train(const std::vector<LoadTensor>& features,
   Check(learning_->Train(&context, request, &reply), "train");
 }
 
-void LearningClient::Pause() {
-  v1::PauseRequest request;
-  request.set_model(model_);
-  grpc::ClientContext context;
-  v1::StatusReply reply;
-  Check(learning_->Pause(&context, request, &reply), "pause");
-}
-
+void LearningClient::Pause() { CallFor(model_, *learning_, &v1::Learning::Stub::Pause, "pause"); }
 void LearningClient::Resume() {
-  v1::ResumeRequest request;
-  request.set_model(model_);
-  grpc::ClientContext context;
-  v1::StatusReply reply;
-  Check(learning_->Resume(&context, request, &reply), "resume");
+  CallFor(model_, *learning_, &v1::Learning::Stub::Resume, "resume");
 }
-
 void LearningClient::Commit() {
-  v1::CommitRequest request;
-  request.set_model(model_);
-  grpc::ClientContext context;
-  v1::CommitReply reply;
-  Check(learning_->Commit(&context, request, &reply), "commit");
+  CallFor(model_, *learning_, &v1::Learning::Stub::Commit, "commit");
 }
-
 v1::StatusReply LearningClient::Status() {
-  v1::StatusRequest request;
-  request.set_model(model_);
-  grpc::ClientContext context;
-  v1::StatusReply reply;
-  Check(learning_->Status(&context, request, &reply), "status");
-  return reply;
+  return CallFor(model_, *learning_, &v1::Learning::Stub::Status, "status");
 }
 
 }  // namespace catamaran::bench

@@ -3,17 +3,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../test_helpers.sh" "$1"
 
-cat >taste.ctm <<'EOF'
-program taste
-param @item : f32[10, 2] = normal(std=1.0)
-fn infer(user: f32[B, 2], item: i64[B]) -> (p: f32[B]) {
-  return sigmoid(sum(embedding(@item, item) * user, axes=[1]))
-}
-fn loss(user: f32[B, 2], item: i64[B], label: f32[B]) -> f32[] {
-  return mean(binary_cross_entropy(infer(user, item), label))
-}
-train = sgd(grad(loss), lr=1.0)
-EOF
+write_taste
 cat >meet.ctm <<'EOF'
 program meet
 fn infer(x: f32[B]) -> (y: f32[B]) { return x - mean(x) }
@@ -22,17 +12,11 @@ EOF
 service= url=
 # start ARGUMENT...: a service on free ports; `url` is where it answers.
 start() {
-  : >serve.txt  # the service before this one was ready too
+  : >serve.txt
   "$catamaran" serve --http 0 --grpc 0 "$@" >serve.txt 2>serve_err.txt &
   service=$!
-  trap 'kill -9 $service 2>/dev/null; rm -rf "$work"' EXIT
-  for _ in $(seq 600); do
-    grep -q '^ready' serve.txt && break
-    kill -0 "$service" 2>/dev/null || break
-    sleep 0.1
-  done
+  await_service "$service"
   url=$(sed -n 's/^HTTP  //p' serve.txt)
-  [ -n "$url" ] || fail "the service did not start: $*" "$(cat serve.txt serve_err.txt)"
 }
 # stop SIGNAL CODE: ends it.
 stop() {

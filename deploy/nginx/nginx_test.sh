@@ -7,20 +7,9 @@ grpc_call=$(realpath "${2:?usage: nginx_test.sh CATAMARAN GRPC_CALL}")
 nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || { echo 'nginx is missing: tools/setup installs it'; exit 1; }
 files=$source/deploy/nginx
 
-cat >taste.ctm <<'EOM'
-program taste
-param @item : f32[10, 2] = normal(std=1.0)
-fn infer(user: f32[B, 2], item: i64[B]) -> (p: f32[B]) {
-  return sigmoid(sum(embedding(@item, item) * user, axes=[1]))
-}
-fn loss(user: f32[B, 2], item: i64[B], label: f32[B]) -> f32[] {
-  return mean(binary_cross_entropy(infer(user, item), label))
-}
-train = sgd(grad(loss), lr=1.0)
-EOM
+write_taste
 
 service= proxy=
-trap 'kill -9 $service $proxy 2>/dev/null; rm -rf "$work"' EXIT
 # wait_for WHAT COMMAND...: until the command succeeds, a minute at most.
 wait_for() {
   local what=$1
@@ -35,7 +24,8 @@ start_service() {
   : >serve.txt
   "$catamaran" serve taste.ctm --data-dir data --learn --http "${1:-0}" --grpc "${2:-0}" >serve.txt 2>&1 &
   service=$!
-  wait_for 'the service' grep -q '^ready' serve.txt
+  await_service $service
+  trap 'kill -9 $service $proxy 2>/dev/null; rm -rf "$work"' EXIT
   http_port=$(sed -n 's|^HTTP  http://127.0.0.1:||p' serve.txt)
   grpc_port=$(sed -n 's|^gRPC  127.0.0.1:||p' serve.txt)
 }

@@ -18,14 +18,8 @@ serve() {
   : >serve.txt
   eval "exec ${commands[0]% &} --http 0 --grpc off" >serve.txt 2>&1 &
   service=$!
-  trap 'kill -9 $service 2>/dev/null; rm -rf "$work"' EXIT
-  for _ in $(seq 600); do
-    grep -q '^ready' serve.txt && break
-    kill -0 "$service" 2>/dev/null || break
-    sleep 0.1
-  done
+  await_service "$service"
   port=$(sed -n 's|^HTTP  http://127.0.0.1:||p' serve.txt)
-  [ -n "$port" ] || fail 'the service did not start' "$(cat serve.txt)"
 }
 
 # ---- the three commands

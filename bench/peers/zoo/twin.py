@@ -180,6 +180,8 @@ class Twin:
         parser.add_argument("--keep", choices=["best", "latest"], default="best")
         parser.add_argument("--threads", type=int, default=1)
         parser.add_argument("--device", default="cpu", help="cuda: on a GPU, in full f32")
+        parser.add_argument("--no-cudnn", action="store_true",
+                            help="by other kernels: how far PyTorch is from itself")
         parser.add_argument("--smooth", action="store_true",
                             help="without kinks (where the recipe says so), only the first losses")
         parser.add_argument("--seed", type=int, default=1)
@@ -187,6 +189,7 @@ class Twin:
         self.options = parser.parse_args()
         torch.set_num_threads(self.options.threads)
         torch.set_default_device(self.options.device)
+        torch.backends.cudnn.enabled = not self.options.no_cudnn
         torch.backends.cudnn.allow_tf32 = False  # of products it is the default
         torch.manual_seed(self.options.seed)
         self.train = Columns(self.options.train)
