@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <numeric>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -13,62 +13,12 @@
 #include "catamaran/base/hash.h"
 #include "catamaran/base/trace.h"
 #include "catamaran/data/part_rows.h"
+#include "catamaran/data/pipeline/batch_rule.h"
+#include "catamaran/data/pipeline/chunk_order.h"
 #include "catamaran/data/pipeline/chunk_reader.h"
 #include "catamaran/data/pipeline/planner.h"
-#include "catamaran/data/pipeline/shuffle.h"
 
 namespace catamaran {
-
-namespace {
-
-// Parts are shuffled with another key than any window.
-constexpr uint64_t kPartsKey = 0x7061727473u;
-
-BatchRule RuleOf(const PipelineOptions& options, const Schema& schema) {
-  const auto at_least = [](std::string_view what, int64_t value, int64_t least) {
-    if (value < least) Fail("pipeline: {} is {}; the least is {}", what, value, least);
-  };
-  at_least("threads", options.threads, 0);
-  at_least("batch_tokens", options.batch_tokens, 0);
-  at_least("shuffle_window", options.shuffle_window, 0);
-  at_least("epochs", options.epochs, 0);
-  BatchRule rule{.rows = options.batch_tokens > 0 ? 0 : options.batch_rows,
-                 .tokens = options.batch_tokens,
-                 .bucket = options.bucket_by_length,
-                 .drop_last = options.drop_last,
-                 .shuffle_window = options.shuffle_window,
-                 .seed = options.seed};
-  if (rule.tokens == 0) at_least("batch_rows", rule.rows, 1);
-  // A row of a window is named by 32 bits.
-  if (rule.shuffle_window > UINT32_MAX) {
-    Fail("pipeline: a shuffle window of {} rows; the most is {}", rule.shuffle_window, UINT32_MAX);
-  }
-  if (rule.tokens > 0 || rule.bucket) {
-    if (options.token_column.empty()) {
-      Fail("pipeline: {} needs the name of a column, token_column",
-           rule.bucket ? "bucket_by_length" : "batch_tokens");
-    }
-    rule.length_column = schema.Index(options.token_column, "pipeline: token_column");
-    const Column& column = schema[rule.length_column];
-    if (!column.has_offsets()) {
-      Fail(
-          "pipeline: token_column '{}' is {}: all rows have one length; wanted ids, weighted_ids "
-          "or "
-          "string",
-          column.name, column.KindText());
-    }
-  }
-  if (rule.bucket && rule.shuffle_window == 0) {
-    Fail("pipeline: bucket_by_length works within a shuffle window, which is 0");
-  }
-  if (rule.bucket && rule.tokens == 0) {
-    // So that only the last window of an epoch has a batch that is not full.
-    rule.shuffle_window = (rule.shuffle_window + rule.rows - 1) / rule.rows * rule.rows;
-  }
-  return rule;
-}
-
-}  // namespace
 
 class Pipeline::Impl {
  public:
@@ -79,9 +29,10 @@ class Pipeline::Impl {
         first_reader_(std::make_unique<ChunkReader>(open_)),
         reader_schema_(first_reader_->reader().schema()),
         schema_(options_.transform ? options_.transform->schema() : reader_schema_),
-        rule_(RuleOf(options_, schema_)),
+        rule_(BatchRuleOf(options_, schema_)),
         parts_(first_reader_->reader().num_parts()),
         chunk_rows_(PartRows(reader_schema_)),
+        order_(rule_, parts_, options_.epochs),
         planner_(rule_, options_.epochs, bad_rows_.limit) {
     if (options_.transform) {
       for (const std::string& name : options_.transform->inputs()) {
@@ -219,44 +170,16 @@ class Pipeline::Impl {
     slots_.clear();
     reading_.clear();
     planned_all_ = false;
-    read_all_ = options_.epochs > 0 && place.epoch >= options_.epochs;
-    if (parts_ > 0 ? place.chunk > parts_ : place.chunk > 0 && place.reader.bytes.empty()) {
-      Fail("going on with the data: the position is damaged: no chunk {}", place.chunk);
-    }
+    order_.Restart(place);
     if (parts_ == 0) first_reader_->reader().Seek(place.reader);
     planner_.Restart(place);
-    next_epoch_ = place.epoch;
-    next_chunk_ = place.chunk;
-    OrderParts();
     place_ = place;
     first_ = true;
     PlanBatches();
   }
 
-  void OrderParts() {
-    if (parts_ == 0 || rule_.shuffle_window == 0) return;
-    order_.resize(static_cast<size_t>(parts_));
-    std::iota(order_.begin(), order_.end(), 0);
-    Shuffle(HashCombine(HashCombine(rule_.seed ^ kPartsKey, static_cast<uint64_t>(next_epoch_)), 0),
-            std::span(order_));
-  }
-
-  int64_t PartOf(int64_t chunk) const {
-    return rule_.shuffle_window == 0 ? chunk : order_[static_cast<size_t>(chunk)];
-  }
-
-  void BeginEpoch() {
-    ++next_epoch_;
-    next_chunk_ = 0;
-    if (options_.epochs > 0 && next_epoch_ >= options_.epochs) {
-      read_all_ = true;
-    } else {
-      OrderParts();
-    }
-  }
-
   bool MayRead() const {
-    if (read_all_ || planned_all_ || (parts_ == 0 && reader_busy_)) return false;
+    if (order_.done() || planned_all_ || (parts_ == 0 && reader_busy_)) return false;
     if (static_cast<int>(slots_.size()) < options_.prefetch && planner_.needs_chunks()) return true;
     if (options_.threads == 0) return false;
     // What is in memory beyond the batches: a window that goes into batches and the next one; or,
@@ -406,18 +329,19 @@ class Pipeline::Impl {
       free_chunks_.pop_back();
     }
     Chunk& chunk = *reading.chunk;
-    chunk.epoch = next_epoch_;
-    chunk.number = next_chunk_++;
+    const ChunkOrder::Next next = order_.Take();
+    chunk.epoch = next.epoch;
+    chunk.number = next.chunk;
     chunk.start = {};
     chunk.error = nullptr;
     chunk.bad.clear();
     chunk.end = false;
     if (parts_ > 0) {
-      ReadPart(lock, worker, chunk);
+      ReadPart(lock, worker, next.part, chunk);
     } else {
       ReadNext(lock, worker, chunk);
     }
-    if (chunk.error) read_all_ = true;
+    if (chunk.error) order_.Stop();
     reading.done = true;
     while (!reading_.empty() && reading_.front().done) {
       planner_.Add(std::move(reading_.front().chunk));
@@ -426,14 +350,12 @@ class Pipeline::Impl {
     PlanBatches();
   }
 
-  void ReadPart(Lock& lock, Worker& worker, Chunk& chunk) {
-    if (chunk.number == parts_) {
+  void ReadPart(Lock& lock, Worker& worker, std::optional<int64_t> part, Chunk& chunk) {
+    if (!part) {
       chunk.end = true;
       chunk.rows.Begin(schema_);
-      BeginEpoch();
       return;
     }
-    const int64_t part = PartOf(chunk.number);
     if (!worker.reader && !first_reader_taken_) {
       first_reader_taken_ = true;
       worker.reader = std::move(first_reader_);
@@ -441,7 +363,7 @@ class Pipeline::Impl {
     Unlocked(lock, [&] {
       try {
         if (!worker.reader) worker.reader = OpenAnother();
-        worker.reader->ReadPart(part, with_places(), worker.raw);
+        worker.reader->ReadPart(*part, with_places(), worker.raw);
       } catch (...) {
         worker.raw.error = std::current_exception();
       }
@@ -462,10 +384,10 @@ class Pipeline::Impl {
         worker.raw.error = std::current_exception();
       }
     });
-    if (worker.raw.error) read_all_ = true;
+    if (worker.raw.error) order_.Stop();
     // Bad rows at the end belong to a chunk without rows.
     if (!more && worker.raw.bad.empty()) chunk.end = true;
-    if (chunk.end) BeginEpoch();
+    if (chunk.end) order_.EndEpoch();
     reader_busy_ = false;
     Unlocked(lock, [&] { Transform(worker.raw, chunk); });
   }
@@ -545,11 +467,7 @@ class Pipeline::Impl {
   bool paused_ = false;
   int active_ = 0;  // jobs that run without the lock
 
-  // What to read next.
-  int64_t next_epoch_ = 0;
-  int64_t next_chunk_ = 0;
-  std::vector<int64_t> order_;  // of the parts in that epoch
-  bool read_all_ = false;
+  ChunkOrder order_;  // what to read next
   bool reader_busy_ = false;
   bool first_reader_taken_ = false;
 

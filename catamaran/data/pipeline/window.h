@@ -12,23 +12,13 @@
 #include <memory>
 #include <vector>
 
+#include "catamaran/data/pipeline/batch_rule.h"
 #include "catamaran/data/pipeline/chunk.h"
 #include "catamaran/data/pipeline/gather.h"
 #include "catamaran/data/pipeline/pipeline.h"
 #include "catamaran/data/pipeline/place.h"
 
 namespace catamaran {
-
-// How windows are arranged and cut into batches.
-struct BatchRule {
-  int64_t rows = 0;    // 0: by tokens
-  int64_t tokens = 0;  // 0: by rows
-  int length_column = -1;
-  bool bucket = false;
-  bool drop_last = false;
-  int64_t shuffle_window = 0;
-  uint64_t seed = 0;
-};
 
 class Window {
  public:
