@@ -182,8 +182,9 @@ class Twin:
         parser.add_argument("--device", default="cpu", help="cuda: on a GPU, in full f32")
         parser.add_argument("--no-cudnn", action="store_true",
                             help="by other kernels: how far PyTorch is from itself")
+        parser.add_argument("--first", action="store_true", help="only the first losses")
         parser.add_argument("--smooth", action="store_true",
-                            help="without kinks (where the recipe says so), only the first losses")
+                            help="without kinks, where the recipe says so")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--out", required=True, help="the results, as JSON")
         self.options = parser.parse_args()
@@ -310,9 +311,9 @@ class Twin:
                 scheduler.step()
             if step <= FIRST_LOSSES:
                 result["losses"].append(value.item())
-            elif self.options.smooth:
-                break
-            if self.options.smooth:
+            if self.options.first:
+                if step == FIRST_LOSSES:
+                    break
                 continue
             if not self.options.window and (step % every == 0 or step == len(self.batches)):
                 metric = self.evaluate(model, loss, predict, label, self.valid)
@@ -320,7 +321,7 @@ class Twin:
                 if best is None or (metric > best if higher else metric < best):
                     best, kept = metric, copy.deepcopy(model.state_dict())
         result["seconds"] = time.perf_counter() - begin
-        if self.options.smooth:
+        if self.options.first:
             return self.write(result)
         if self.options.window:
             result["valid"], result["test"] = windows.values(), windows.mean()
