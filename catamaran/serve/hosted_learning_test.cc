@@ -38,6 +38,10 @@ class Impressions final : public Learning {
     return {};
   }
   void Stop() override { stopped = true; }
+  std::shared_ptr<Log> HandOver() override {
+    Stop();
+    return nullptr;
+  }
 
   static Status No() { return {StatusCode::kFailedPrecondition, "not here"}; }
 

@@ -27,6 +27,8 @@
 
 namespace catamaran {
 
+class Log;
+
 struct HostedModel {
   std::string name, version;
   ModelConfig config;
@@ -42,6 +44,9 @@ struct HostedModel {
   FeedOptions feed;
   // What Learning::state() gives, until a rollback puts another one in its place.
   std::shared_ptr<State> state;
+  // The log of the version before, which handed it over and still writes its impressions there;
+  // null: it is to be opened.
+  std::shared_ptr<Log> open_log;
   // Of the requests that it answers, for its status; may be empty.
   std::function<std::vector<FeatureRates>()> feature_rates;
   // How `state` was loaded (`loaded.state` is moved from), for MakeCommits; nothing if the

@@ -34,6 +34,8 @@
 
 namespace catamaran {
 
+class Log;
+
 // Rows with their labels. One request is learned from as a whole or not at all.
 struct TrainRequest {
   std::string model;
@@ -186,6 +188,9 @@ class Learning {
 
   // No more calls are taken (kUnavailable); what was acknowledged is learned from and committed.
   virtual void Stop() = 0;
+  // As Stop, so that another version learns in its place; but impressions are still written to the
+  // log, which it gives and leaves open. Null: there is none that can be gone on with.
+  virtual std::shared_ptr<Log> HandOver() = 0;
 };
 
 }  // namespace catamaran

@@ -58,16 +58,11 @@ class VersionLearning final : public Learning {
   void Unwatch(uint64_t watch) override { shared_->Unwatch(watch); }
 
   Status LogImpression(const InferRequest& request, const InferResponse& response) override {
-    Status status;
-    const bool passed = shared_->Pass(
-        BytesOf(request.inputs, request.rows),
-        // When it waits nobody hears what became of it; the references are good until then.
-        [&](Learning& to) { status = to.LogImpression(request, response); },
-        [request, response](Learning& to) { (void)to.LogImpression(request, response); });
-    return passed ? status : kTooManyWait;
+    return newest()->LogImpression(request, response);
   }
 
   void Stop() override { own()->Stop(); }
+  std::shared_ptr<Log> HandOver() override { return own()->HandOver(); }
 
   void SetOwn(std::shared_ptr<Learning> learner) {
     const std::lock_guard lock(mutex_);
@@ -86,7 +81,7 @@ class VersionLearning final : public Learning {
   }
   template <class Reply>
   void Pass(size_t bytes, const Callback<Reply>& done, LearningSwitch::Call call) {
-    if (!shared_->Pass(bytes, call, call)) done(kTooManyWait, {});
+    if (!shared_->Pass(bytes, call)) done(kTooManyWait, {});
   }
 
   const std::shared_ptr<LearningSwitch> shared_;
@@ -164,13 +159,13 @@ void LearningSwitch::Go() {
   for (const uint64_t watch : silent) Connect(watch, *learner);
 }
 
-bool LearningSwitch::Pass(size_t bytes, const Call& now, const Call& later) {
+bool LearningSwitch::Pass(size_t bytes, const Call& call) {
   std::shared_ptr<Learning> learner;
   {
     const std::lock_guard lock(mutex_);
     if (held_) {
       if (waiting_.size() >= kMaxHeldCalls || waiting_bytes_ + bytes > kMaxHeldBytes) return false;
-      waiting_.push_back(later);
+      waiting_.push_back(call);
       waiting_bytes_ += bytes;
       return true;
     }
@@ -185,7 +180,7 @@ bool LearningSwitch::Pass(size_t bytes, const Call& now, const Call& later) {
       if (--to.passing_ == 0) to.passed_.notify_all();
     }
   } const passed{*this};
-  now(*learner);
+  call(*learner);
   return true;
 }
 

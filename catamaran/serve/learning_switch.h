@@ -3,7 +3,7 @@
 // Learning of a model whose program is replaced while it goes on. All versions of the model share
 // one switch: what they and the wires call goes to the learner of the newest version. While one
 // learner ends and the next one begins, calls wait, in their order, and are made then, so that none
-// is dropped; impressions wait in memory with them.
+// is dropped. Impressions do not wait: the learner that has ended writes them to the log.
 //
 // Thread safety: all methods may be called concurrently, but Hold, Add and Go by one thread at a
 // time.
@@ -38,7 +38,8 @@ class LearningSwitch : public std::enable_shared_from_this<LearningSwitch> {
   // The learner that calls go to has failed: nothing holds it here any more.
   void Drop();
 
-  // Calls wait from now on; returns when those before have reached the learner.
+  // Calls wait from now on, but for impressions; returns when those before have reached the
+  // learner.
   void Hold();
   // Makes the calls that wait, and lets others pass again.
   void Go();
@@ -58,8 +59,8 @@ class LearningSwitch : public std::enable_shared_from_this<LearningSwitch> {
 
   std::shared_ptr<Learning> current() const;
   void SetCurrent(std::shared_ptr<Learning> learner);
-  // Calls `now`, or `later` when there is a learner again. False: too many wait.
-  bool Pass(size_t bytes, const Call& now, const Call& later);
+  // Calls it now, or when there is a learner again. False: too many wait.
+  bool Pass(size_t bytes, const Call& call);
   void Connect(uint64_t watch, Learning& learner);
   uint64_t Watch(std::function<bool(const LearningStatus&)> changed);
   void Unwatch(uint64_t watch);

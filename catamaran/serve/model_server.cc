@@ -170,7 +170,8 @@ Status ModelServer::GetProgram(std::string_view model, std::string_view version,
 
 std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const std::string& version,
                                                const ModelConfig& config,
-                                               const std::shared_ptr<LearningSwitch>& learning) {
+                                               const std::shared_ptr<LearningSwitch>& learning,
+                                               const std::shared_ptr<Log>& log) {
   std::string directory;
   if (!options_.data_directory.empty()) {
     directory = JoinPath(options_.data_directory, name);
@@ -180,7 +181,8 @@ std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const st
   }
   StartLearning start;
   if (options_.start_learning) {
-    start = [this, learning](HostedModel hosted) {
+    start = [this, learning, log](HostedModel hosted) {
+      hosted.open_log = log;
       return learning->Add(options_.start_learning(std::move(hosted)));
     };
   }
@@ -201,9 +203,11 @@ std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const st
 }
 
 // Another version was to learn in its place, and could not: it goes on where it ended.
-void ModelServer::LearnAgain(const ServedModel& version, LearningSwitch& learning) {
+void ModelServer::LearnAgain(const ServedModel& version, LearningSwitch& learning,
+                             const std::shared_ptr<Log>& log) {
   learning.Return(*version.learning());
   HostedModel model = version.LearningAgain();
+  model.open_log = log;
   LoadStateOf(model);
   learning.Restore(*version.learning(), options_.start_learning(std::move(model)));
 }
@@ -220,6 +224,7 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
   std::shared_ptr<ServedModel> learns;  // until now
   bool ended = false;                   // it does not any more
   std::shared_ptr<LearningSwitch> learning;
+  std::shared_ptr<Log> log;  // that it leaves to the next
   {
     const std::lock_guard lock(mutex_);
     Model& model = models_[name];
@@ -249,9 +254,9 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
       CheckModel(*options_.fs, options_.words, name, config);
       ended = true;
       learning->Hold();
-      learns->learning()->Stop();
+      log = learns->learning()->HandOver();
     }
-    made = Make(name, version, config, learning);
+    made = Make(name, version, config, learning, log);
   } catch (const Error& error) {
     status = {StatusCode::kInvalidArgument, error.what()};
   } catch (const std::bad_alloc&) {
@@ -261,7 +266,7 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
   }
   if (ended && !status.ok()) {
     try {
-      LearnAgain(*learns, *learning);
+      LearnAgain(*learns, *learning, log);
     } catch (const std::exception& error) {
       status.message +=
           fmt::format("; version {} does not learn any more: {}", learns->version(), error.what());

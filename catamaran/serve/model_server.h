@@ -84,8 +84,10 @@ class ModelServer final : public Server {
   Status WhyNot(std::string_view model, std::string_view version) const;
   std::shared_ptr<ServedModel> Make(const std::string& name, const std::string& version,
                                     const ModelConfig& config,
-                                    const std::shared_ptr<LearningSwitch>& learning);
-  void LearnAgain(const ServedModel& version, LearningSwitch& learning);
+                                    const std::shared_ptr<LearningSwitch>& learning,
+                                    const std::shared_ptr<Log>& log);
+  void LearnAgain(const ServedModel& version, LearningSwitch& learning,
+                  const std::shared_ptr<Log>& log);
   void Retire(const std::vector<std::shared_ptr<ServedModel>>& versions);
   std::string NewId();
 

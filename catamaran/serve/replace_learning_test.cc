@@ -37,7 +37,10 @@ class Host {
     ModelServerOptions options;
     options.fs = &fs;
     options.data_directory = "data";
-    options.start_learning = StartLearner;
+    options.start_learning = [this](HostedModel model) {
+      if (before_start) before_start();
+      return StartLearner(std::move(model));
+    };
     server = std::make_unique<ModelServer>(std::move(options));
     config.program = "taste.ctm";
     config.learn = true;
@@ -83,8 +86,21 @@ class Host {
 
   FaultyFileSystem& fs_;
   ModelConfig config;
+  std::function<void()> before_start;  // of a learner
   std::unique_ptr<ModelServer> server;
 };
+
+// Records of impressions in the files of the log.
+int ImpressionsIn(const FaultyFileSystem& fs) {
+  const auto reader = LogReader::Open(fs, "data/taste/log");
+  LogCursor cursor = reader->Scan(reader->begin());
+  LogRecord record;
+  int found = 0;
+  while (cursor.Next(record, std::chrono::nanoseconds(0)) == LogCursor::Result::kRecord) {
+    if (record.type == static_cast<uint8_t>(RecordType::kImpression)) ++found;
+  }
+  return found;
+}
 
 const std::string kFirst = Program("", "");
 const std::string kSecond = Program("param @bias : f32[] = zeros", " + @bias");
@@ -183,6 +199,32 @@ TEST(ReplaceLearning, NoCallIsDroppedMeanwhile) {
   EXPECT_GT(trained, 0);
   EXPECT_EQ(host.learning().examples, trained);
   for (const ModelStatus& model : host.server->List()) EXPECT_EQ(model.lost_impressions, 0);
+}
+
+TEST(ReplaceLearning, AnImpressionIsInTheLogBeforeItsAnswerLeavesAlsoMeanwhile) {
+  for (const bool fails : {false, true}) {
+    FaultyFileSystem fs;
+    Host host(fs);
+    host.config.allow_new = true;
+    ASSERT_TRUE(host.Load(kFirst).ok());
+    host.Ask(1);
+    EXPECT_EQ(ImpressionsIn(fs), 1);
+    int starts = 0;
+    host.before_start = [&] {
+      host.Ask(2);
+      EXPECT_EQ(ImpressionsIn(fs), ++starts + 1);
+      if (fails && starts == 1) Fail("no");
+    };
+    EXPECT_EQ(host.Load(kSecond).ok(), !fails);
+    EXPECT_EQ(starts, fails ? 2 : 1);
+    host.Ask(3);
+    EXPECT_EQ(ImpressionsIn(fs), starts + 2);
+    ASSERT_TRUE(host.Train("a", 3));
+    host.Commit();
+    // The learner has come across all of them.
+    EXPECT_EQ(host.learning().impressions, starts + 2);
+    EXPECT_EQ(host.learning().examples, 1);
+  }
 }
 
 TEST(ReplaceLearning, ALossOfPowerAtAnyMomentLosesNothingThatWasAcknowledged) {

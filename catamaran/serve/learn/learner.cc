@@ -60,9 +60,8 @@ Learner::~Learner() {
   mover_.reset();
   try {
     commits_.reset();
-    log_->Close();
   } catch (const std::exception&) {
-    // What is in the log is found when it is opened again.
+    // What is in the log is learned from when it is opened again.
   }
 }
 
@@ -92,7 +91,7 @@ void Learner::Open() {
     status_.problem = fmt::format("{}", fmt::join(model_.loaded->warnings, "; "));
   }
   to_be_verified_ = DamageIsNoted(*model_.fs, model_.directory);
-  log_ = Log::Open(*model_.fs, JoinPath(model_.directory, "log"), log_options);
+  OpenLog(log_options);
   if (part == nullptr && model_.loaded && log_->end() > log_->begin()) {
     Fail(
         "{}: commit {} does not say how far the log was learned from, and the log is not empty; "
@@ -120,7 +119,17 @@ void Learner::Open() {
     Committed(commits_->Commit(PositionsNow()));
   }
   accepting_ = true;
+  logging_ = true;
   UpdateStatus();
+}
+
+void Learner::OpenLog(const LogOptions& options) {
+  if (model_.open_log != nullptr) {
+    log_ = std::move(model_.open_log);
+    if (log_->stats().failure.empty()) return log_->Reconfigure(options);
+    log_->Close();  // it can only be opened anew
+  }
+  log_ = Log::Open(*model_.fs, JoinPath(model_.directory, "log"), options);
 }
 
 void Learner::Recover() {
@@ -206,6 +215,7 @@ void Learner::Run() {
 // The state stays as it is and goes on answering; only a new process learns again.
 void Learner::StandStill(const std::string& why) {
   accepting_ = false;
+  logging_ = false;
   {
     const std::lock_guard lock(status_mutex_);
     status_.running = false;
@@ -338,15 +348,16 @@ void Learner::LearnStep(const StreamAction& action, bool live) {
   if (live && applier_->drift().on()) TellDrift();
   if (!live || !outcome.trained) return;
   const int64_t now = steady_.Now();
-  const std::lock_guard lock(acked_mutex_);
+  const std::lock_guard lock(acked_->mutex);
+  std::map<LogOffset, int64_t>& acknowledged = acked_->at;
   for (const JoinedExample& example : action.examples) {
-    const auto acked = acked_.find(example.cause);
+    const auto acked = acknowledged.find(example.cause);
     // Not there: it was learned from before it was acknowledged, or nobody waits for it.
-    if (acked == acked_.end()) continue;
+    if (acked == acknowledged.end()) continue;
     freshness_.Add(std::max<int64_t>(0, now - acked->second));
   }
   // Causes of examples to come are newer, or the last one's others.
-  acked_.erase(acked_.begin(), acked_.lower_bound(action.examples.back().cause));
+  acknowledged.erase(acknowledged.begin(), acknowledged.lower_bound(action.examples.back().cause));
 }
 
 std::optional<LogOffset> Learner::TryAppend(RecordType type, int64_t time_ns,

@@ -63,6 +63,7 @@ class Learner final : public Learning {
   void Unwatch(uint64_t watch) override;
   Status LogImpression(const InferRequest& request, const InferResponse& response) override;
   void Stop() override;
+  std::shared_ptr<Log> HandOver() override;
 
   const LearnSettings& settings() const { return settings_; }
   Log& log() { return *log_; }
@@ -89,6 +90,7 @@ class Learner final : public Learning {
 
   // learner.cc: the thread.
   void Open();
+  void OpenLog(const LogOptions& options);
   void Recover();
   void Freeze();
   void WriteSchemas();
@@ -140,6 +142,7 @@ class Learner final : public Learning {
                    Callback<Reply> done);
   void SetPaused(RecordType type, Callback<LearningStatus> done);
   void Ask(std::function<void()> request);
+  void EndThread();
 
   HostedModel model_;
   const Clock& clock_;
@@ -147,7 +150,7 @@ class Learner final : public Learning {
   const LearnSettings settings_;
   const std::string state_directory_;
   RowFormats formats_;
-  std::unique_ptr<Log> log_;
+  std::shared_ptr<Log> log_;
   std::unique_ptr<LogApplier> applier_;
 
   mutable std::mutex state_mutex_;
@@ -190,14 +193,19 @@ class Learner final : public Learning {
   std::vector<std::function<void()>> requests_;  // for the thread
   std::atomic<bool> has_requests_ = false;
   std::atomic<bool> accepting_ = false;
+  std::atomic<bool> logging_ = false;  // of impressions
   std::atomic<bool> end_ = false;
   mutable std::mutex status_mutex_;
   LearningStatus status_;
   std::recursive_mutex watch_mutex_;
   std::vector<Watcher> watchers_;
   uint64_t next_watch_ = 1;
-  std::mutex acked_mutex_;
-  std::map<LogOffset, int64_t> acked_;  // by where the record begins: when it was acknowledged
+  struct Acknowledged {
+    std::mutex mutex;
+    std::map<LogOffset, int64_t> at;  // by where the record begins: when
+  };
+  // Callbacks of the log share it: they may be called when it has been handed over.
+  const std::shared_ptr<Acknowledged> acked_ = std::make_shared<Acknowledged>();
   RecentDurations freshness_;
   std::once_flag stopped_;
   std::thread thread_;

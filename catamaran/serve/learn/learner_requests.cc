@@ -186,19 +186,20 @@ void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& p
   } catch (const Error& error) {
     return done(StatusOf(error), {});
   }
-  log_->WhenDurable(end, [this, begin, end, count, done = std::move(done)](const Error* error) {
+  log_->WhenDurable(end, [acked = acked_, &steady = steady_, begin, end, count,
+                          done = std::move(done)](const Error* error) {
     if (error != nullptr) return done(StatusOf(*error), {});
     {
-      const std::lock_guard lock(acked_mutex_);
+      const std::lock_guard lock(acked->mutex);
       // While nothing is learned (a pause), freshness is not measured of all that comes.
-      if (acked_.size() < kMaxRememberedAcks) acked_[begin] = steady_.Now();
+      if (acked->at.size() < kMaxRememberedAcks) acked->at[begin] = steady.Now();
     }
     done({}, Reply{count, end});
   });
 }
 
 Status Learner::LogImpression(const InferRequest& request, const InferResponse& response) {
-  if (!accepting_) return {StatusCode::kUnavailable, "learning has ended"};
+  if (!logging_) return {StatusCode::kUnavailable, "learning has ended"};
   try {
     ImpressionRecord record;
     record.id = response.id.empty() ? request.id : response.id;
@@ -243,8 +244,8 @@ void Learner::SetPaused(RecordType type, Callback<LearningStatus> done) {
     const std::optional<LogOffset> end = TryAppend(type, StampOf(0), "");
     if (!end) return done({StatusCode::kResourceExhausted, "the log is full"}, {});
     when_applied_.push_back({*end, [this, end, done] {
-                               log_->WhenDurable(*end, [this, done](const Error* error) {
-                                 done(error != nullptr ? StatusOf(*error) : Status(), status());
+                               log_->WhenDurable(*end, [done, now = status()](const Error* error) {
+                                 done(error != nullptr ? StatusOf(*error) : Status(), now);
                                });
                              }});
   });
@@ -279,38 +280,54 @@ void Learner::Unwatch(uint64_t watch) {
   std::erase_if(watchers_, [&](const Watcher& watcher) { return watcher.number == watch; });
 }
 
+// All that was acknowledged is learned from and committed; the thread ends.
+void Learner::EndThread() {
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool done = false;
+  const LogOffset target = log_->end();
+  accepting_ = false;
+  Ask([&, this] {
+    commit_requests_.push_back({target, {}, [&](const Status&, const CommitReply&) {
+                                  const std::lock_guard lock(mutex);
+                                  done = true;
+                                  ended.notify_all();
+                                }});
+  });
+  {
+    std::unique_lock lock(mutex);
+    ended.wait(lock, [&] { return done; });
+  }
+  end_ = true;
+  if (thread_.joinable()) thread_.join();
+  std::string problem;
+  try {
+    commits_.reset();
+  } catch (const Error& error) {
+    problem = error.what();  // the commit before counts
+  }
+  const std::lock_guard lock(status_mutex_);
+  status_.running = false;
+  if (!problem.empty()) status_.problem = problem;
+}
+
 void Learner::Stop() {
   std::call_once(stopped_, [this] {
-    std::mutex mutex;
-    std::condition_variable ended;
-    bool done = false;
-    const LogOffset target = log_->end();
-    accepting_ = false;
-    Ask([&, this] {
-      commit_requests_.push_back({target, {}, [&](const Status&, const CommitReply&) {
-                                    const std::lock_guard lock(mutex);
-                                    done = true;
-                                    ended.notify_all();
-                                  }});
-    });
-    {
-      std::unique_lock lock(mutex);
-      ended.wait(lock, [&] { return done; });
-    }
-    end_ = true;
-    if (thread_.joinable()) thread_.join();
-    // Another one may learn in its place from now on.
-    std::string problem;
+    logging_ = false;
+    EndThread();
     try {
-      commits_.reset();
-      log_->Close();
+      log_->Close();  // another one may open it from now on
     } catch (const Error& error) {
-      problem = error.what();  // what is in the log is found when it is opened again
+      // What is in the log is found when it is opened again.
+      const std::lock_guard lock(status_mutex_);
+      status_.problem = error.what();
     }
-    const std::lock_guard lock(status_mutex_);
-    status_.running = false;
-    if (!problem.empty()) status_.problem = problem;
   });
+}
+
+std::shared_ptr<Log> Learner::HandOver() {
+  std::call_once(stopped_, [this] { EndThread(); });
+  return log_;
 }
 
 }  // namespace catamaran

@@ -40,6 +40,7 @@ class TestLearning final : public Learning {
   void Unwatch(uint64_t) override {}
   Status LogImpression(const InferRequest&, const InferResponse&) override { return {}; }
   void Stop() override {}
+  std::shared_ptr<Log> HandOver() override { return nullptr; }
 
   mutable std::mutex mutex;
   std::vector<TrainRequest> trained;

@@ -247,6 +247,15 @@ void Log::SetMaxBytes(uint64_t bytes) {
   inside_->options.max_bytes = bytes;
 }
 
+void Log::Reconfigure(const LogOptions& options) {
+  {
+    const std::lock_guard lock(inside_->append_mutex);
+    inside_->options.segment_bytes = options.segment_bytes;
+    inside_->options.max_bytes = options.max_bytes;
+  }
+  inside_->syncer->SetPolicy(options.sync, options.interval);
+}
+
 uint64_t Log::Retain(uint64_t max_bytes, int64_t oldest_ns) {
   return inside_->Drop([&](LogOffset, int64_t newest_ns) {
     return newest_ns < oldest_ns || (max_bytes > 0 && inside_->contents->bytes() > max_bytes);

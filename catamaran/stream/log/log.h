@@ -197,8 +197,10 @@ class Log {
   uint64_t DropBefore(LogOffset offset);
   uint64_t Retain(uint64_t max_bytes, int64_t oldest_ns);
 
-  // As LogOptions::max_bytes, from now on. What there is stays.
+  // As in LogOptions, from now on. What there is stays. Reconfigure: the sizes, `sync` and
+  // `interval`.
   void SetMaxBytes(uint64_t bytes);
+  void Reconfigure(const LogOptions& options);
 
   LogStats stats() const;
 

@@ -27,12 +27,20 @@ LogSyncer::LogSyncer(FileSystem& fs, std::string directory, const LogOptions& op
     : fs_(fs),
       directory_(std::move(directory)),
       policy_(options.sync),
-      interval_(std::max<std::chrono::nanoseconds>(options.interval, std::chrono::milliseconds(1))),
       end_(std::move(end)),
-      durable_(durable),
-      thread_([this] { Run(); }) {}
+      durable_(durable) {
+  SetPolicy(options.sync, options.interval);
+  thread_ = std::thread([this] { Run(); });
+}
 
 LogSyncer::~LogSyncer() { Stop(); }
+
+void LogSyncer::SetPolicy(LogSync policy, std::chrono::nanoseconds interval) {
+  const std::lock_guard lock(mutex_);
+  policy_ = policy;
+  interval_ = std::max<std::chrono::nanoseconds>(interval, std::chrono::milliseconds(1));
+  wake_.notify_one();
+}
 
 void LogSyncer::AddSegment(LogOffset first, const std::string& path, bool is_new) {
   auto segment = std::make_shared<Segment>(first, path);

@@ -31,6 +31,9 @@ class LogSyncer {
             std::function<LogOffset()> end);
   ~LogSyncer();
 
+  // As those of LogOptions, from now on; who waits already is called after a sync.
+  void SetPolicy(LogSync policy, std::chrono::nanoseconds interval);
+
   // A segment to sync from now on. Before a record of it counts in `end`. `is_new`: its name is not
   // durable yet.
   void AddSegment(LogOffset first, const std::string& path, bool is_new);
@@ -77,12 +80,12 @@ class LogSyncer {
 
   FileSystem& fs_;
   const std::string directory_;
-  const LogSync policy_;
-  const std::chrono::nanoseconds interval_;
+  std::atomic<LogSync> policy_;
   const std::function<LogOffset()> end_;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
+  std::chrono::nanoseconds interval_ = {};
   std::vector<std::shared_ptr<Segment>> segments_;  // not wholly durable; the newest is the last
   bool names_changed_ = false;
   LogOffset durable_segment_ = 0;

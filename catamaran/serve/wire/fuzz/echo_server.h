@@ -34,6 +34,7 @@ class NoLearning final : public Learning {
   void Unwatch(uint64_t) override {}
   Status LogImpression(const InferRequest&, const InferResponse&) override { return {}; }
   void Stop() override {}
+  std::shared_ptr<Log> HandOver() override { return nullptr; }
 };
 
 class EchoServer final : public Server {
