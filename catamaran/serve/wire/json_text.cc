@@ -49,6 +49,7 @@ void AppendJsonText(std::string& out, std::string_view text) {
 }
 
 void AppendJsonMessage(std::string& out, std::string_view text) {
+  if (FindBadUtf8(text) >= text.size()) return AppendJsonQuoted(out, text);
   std::string clean;
   while (true) {
     const size_t bad = FindBadUtf8(text);

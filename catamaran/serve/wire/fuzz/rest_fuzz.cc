@@ -63,14 +63,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   request.head.origin = Word(line);
   request.head.host = Word(line);
 
-  size_t max_body = 0;
-  if (const auto refused = service.rest.Refuse(request.head, max_body)) {
+  AdmittedCall admitted;
+  if (const auto refused = service.rest.Refuse(request.head, admitted)) {
     Check(*refused);
     return 0;
   }
-  if (request.body.size() > max_body) return 0;
+  if (request.body.size() > admitted.max_body) return 0;
   std::atomic<int> answers = 0;
-  service.rest.Handle(std::move(request), [&](const HttpResponse& response) {
+  service.rest.Handle(request, admitted.route, [&](const HttpResponse& response) {
     Check(response);
     ++answers;
   });

@@ -1,5 +1,9 @@
 #include "catamaran/serve/wire/http/http_message.h"
 
+#include <fmt/format.h>
+
+#include <iterator>
+
 #include "catamaran/serve/wire/json_text.h"
 
 namespace catamaran {
@@ -91,6 +95,29 @@ const char* HttpReason(int code) {
     default:
       return "";
   }
+}
+
+void AppendHead(const HttpResponse& response, bool old_version, std::string& out) {
+  if (response.status == 200) {
+    out += "HTTP/1.1 200 OK\r\nContent-Type: ";
+  } else {
+    fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\nContent-Type: ", response.status,
+                   HttpReason(response.status));
+  }
+  out += response.content_type;
+  if (response.events == nullptr) {
+    out += "\r\nContent-Length: ";
+    out += fmt::format_int(response.body.size()).c_str();
+  } else if (!old_version) {
+    out += "\r\nTransfer-Encoding: chunked";
+  }
+  for (const auto& [name, value] : response.headers) {
+    out += "\r\n";
+    out += name;
+    out += ": ";
+    out += value;
+  }
+  out += "\r\nX-Content-Type-Options: nosniff\r\n";
 }
 
 }  // namespace catamaran

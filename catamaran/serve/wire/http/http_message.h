@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,10 +46,10 @@ struct HttpEvents {
 
 struct HttpResponse {
   int status = 200;
-  std::string content_type = "application/json";
+  std::string_view content_type = "application/json";  // a literal, as names of headers are
   std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;  // further ones
-  std::shared_ptr<const HttpEvents> events;                  // not null: there is no body
+  std::vector<std::pair<std::string_view, std::string>> headers;  // further ones
+  std::shared_ptr<const HttpEvents> events;                       // not null: there is no body
 };
 
 // Called once, from any thread; it must not block.
@@ -60,5 +61,9 @@ HttpResponse ErrorResponse(int code, const std::string& message);
 
 // "Not Found", ...; "" for codes that this service never sends.
 const char* HttpReason(int code);
+
+// Writes the lines before the body behind `out`, but for those about the connection and the empty
+// one. HTTP 1.0 (`old_version`) has no chunks.
+void AppendHead(const HttpResponse& response, bool old_version, std::string& out);
 
 }  // namespace catamaran

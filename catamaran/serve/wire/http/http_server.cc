@@ -3,10 +3,14 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
+#include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/strand.hpp>
+#include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,19 +37,36 @@ asio::ssl::context MakeContext(const TlsKeys& keys) {
   return context;
 }
 
+// What one thread does, and the connections that are its own.
+struct Loop {
+  std::atomic<int> connections = 0;
+  asio::io_context io{1};  // by one thread
+  asio::executor_work_guard<LoopExecutor> work{io.get_executor()};
+  std::thread thread;
+};
+
+using Loops = std::vector<std::unique_ptr<Loop>>;
+
+Loops MakeLoops(int count) {
+  Loops loops;
+  for (int i = 0; i < std::max(1, count); ++i) loops.push_back(std::make_unique<Loop>());
+  return loops;
+}
+
 }  // namespace
 
 class HttpServer::Listener {
  public:
   Listener(Gateway& gateway, const HttpOptions& options)
       : shared_(std::make_shared<Shared>(gateway, options)),
-        acceptor_(asio::make_strand(io_)),
-        retry_(acceptor_.get_executor()) {
+        loops_(MakeLoops(options.threads)),
+        acceptor_(loops_[0]->io),
+        retry_(loops_[0]->io) {
     try {
       if (options.tls) context_.emplace(MakeContext(*options.tls));
       std::string host = options.host;
       if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-      tcp::resolver resolver(io_);
+      tcp::resolver resolver(loops_[0]->io);
       const tcp::endpoint endpoint =
           *resolver.resolve(host, std::to_string(options.port), tcp::resolver::passive).begin();
       acceptor_.open(endpoint.protocol());
@@ -58,16 +79,15 @@ class HttpServer::Listener {
            error.code().message());
     }
     Accept();
-    for (int i = 0; i < std::max(1, options.threads); ++i) {
-      threads_.emplace_back([this] { io_.run(); });
+    for (const auto& loop : loops_) {
+      loop->thread = std::thread([&io = loop->io] { io.run(); });
     }
   }
 
   ~Listener() {
     Stop(std::chrono::milliseconds(0));
-    work_.reset();
-    io_.stop();
-    for (std::thread& thread : threads_) thread.join();
+    for (const auto& loop : loops_) loop->io.stop();
+    for (const auto& loop : loops_) loop->thread.join();
   }
 
   int port() const { return port_; }
@@ -109,23 +129,33 @@ class HttpServer::Listener {
     for (const auto& connection : all) connection->End(force);
   }
 
-  void Accept() {
-    acceptor_.async_accept(asio::make_strand(io_), [this](error_code error, tcp::socket socket) {
-      if (error == asio::error::operation_aborted || shared_->stopping) return;
-      if (error) {
-        // Out of descriptors: those in use come back.
-        retry_.expires_after(std::chrono::milliseconds(100));
-        retry_.async_wait([this](error_code cancelled) {
-          if (!cancelled) Accept();
-        });
-        return;
-      }
-      Take(std::move(socket));
-      Accept();
+  // The one with the fewest connections.
+  Loop& NextLoop() const {
+    return **std::min_element(loops_.begin(), loops_.end(), [](const auto& a, const auto& b) {
+      return a->connections < b->connections;
     });
   }
 
-  void Take(tcp::socket socket) {
+  void Accept() {
+    Loop& loop = NextLoop();
+    acceptor_.async_accept(loop.io.get_executor(),
+                           [this, &loop](error_code error, PlainStream socket) {
+                             if (error == asio::error::operation_aborted || shared_->stopping)
+                               return;
+                             if (error) {
+                               // Out of descriptors: those in use come back.
+                               retry_.expires_after(std::chrono::milliseconds(100));
+                               retry_.async_wait([this](error_code cancelled) {
+                                 if (!cancelled) Accept();
+                               });
+                               return;
+                             }
+                             Take(loop, std::move(socket));
+                             Accept();
+                           });
+  }
+
+  void Take(Loop& loop, PlainStream socket) {
     if (connections() >= shared_->options.max_connections) {
       shared_->refused->Add();
       static constexpr std::string_view kFull =
@@ -136,21 +166,20 @@ class HttpServer::Listener {
       return;
     }
     if (context_) {
-      std::make_shared<Session<TlsStream>>(shared_, std::move(socket), *context_)->Start();
+      std::make_shared<Session<TlsStream>>(shared_, loop.connections, std::move(socket), *context_)
+          ->Start();
     } else {
-      std::make_shared<Session<PlainStream>>(shared_, std::move(socket))->Start();
+      std::make_shared<Session<PlainStream>>(shared_, loop.connections, std::move(socket))->Start();
     }
   }
 
   const std::shared_ptr<Shared> shared_;
-  asio::io_context io_;
-  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_{
-      io_.get_executor()};
+  const Loops loops_;
   std::optional<asio::ssl::context> context_;
-  tcp::acceptor acceptor_;
-  asio::steady_timer retry_;
+  // Of the first loop.
+  asio::basic_socket_acceptor<tcp, LoopExecutor> acceptor_;
+  LoopTimer retry_;
   int port_ = 0;
-  std::vector<std::thread> threads_;
 };
 
 HttpServer::HttpServer(Gateway& gateway, const HttpOptions& options) {

@@ -1,8 +1,9 @@
 // serve/wire/http/http_server.h
 //
 // HTTP/1.1 over few threads, however many connections there are: REST as rest_service.h says, on
-// one port. A connection that is slow, silent or sends what is no HTTP costs a socket for a limited
-// time, and a body in the making no more than its share of a budget.
+// one port. A connection belongs to one thread, that which had the fewest when it came. One that is
+// slow, silent or sends what is no HTTP costs a socket for a limited time, and a body in the making
+// no more than its share of a budget.
 //
 // Thread safety: all methods may be called concurrently.
 

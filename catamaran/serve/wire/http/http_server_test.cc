@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <list>
+#include <string>
 #include <thread>
 
 #include "catamaran/base/error.h"
@@ -134,6 +135,56 @@ TEST(HttpServer, WrongRequestsHaveAnswers) {
   EXPECT_EQ(status("POST /v2/models/sum/infer HTTP/1.1\r\nHost: localhost\r\n"
                    "Transfer-Encoding: chunked\r\n\r\nzz\r\n"),
             400);
+}
+
+TEST(HttpServer, HeadersAreLimitedHoweverTheyCome) {
+  HttpOptions options;
+  options.max_header_bytes = 2000;
+  HttpFixture fixture(options);
+  TestClient client(fixture.http.port());
+  client.Send("GET /v2 HTTP/1.1\r\nHost: localhost\r\n");
+  std::thread sending([&] {
+    for (int i = 0; i < 300; ++i) {
+      client.Send("X-Small: field\r\n");
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  EXPECT_EQ(client.Receive().status, 431);
+  sending.join();
+}
+
+TEST(HttpServer, ARequestInPiecesIsTheSame) {
+  HttpFixture fixture;
+  TestClient client(fixture.http.port());
+  const std::string request = fmt::format(
+      "POST /v2/models/sum/infer HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Length: {}\r\n\r\n{}",
+      kBody.size(), kBody);
+  for (const size_t piece : {size_t{1}, size_t{7}, size_t{60}}) {
+    for (size_t at = 0; at < request.size(); at += piece) {
+      client.Send(std::string_view(request).substr(at, piece));
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    const TestAnswer answer = client.Receive();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_THAT(answer.body, HasSubstr("\"data\":[6]"));
+  }
+}
+
+TEST(HttpServer, ALargeAnswerReachesASlowReader) {
+  HttpFixture fixture;
+  TestClient client(fixture.http.port());
+  // More answers than sockets hold, all asked for before the first is read.
+  constexpr int kCalls = 1000;
+  std::string requests;
+  for (int i = 0; i < kCalls; ++i) {
+    requests += "GET /page/page.js HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  }
+  client.Send(requests);
+  std::this_thread::sleep_for(milliseconds(50));
+  const TestAnswer first = client.Receive();
+  EXPECT_EQ(first.status, 200);
+  for (int i = 1; i < kCalls; ++i) EXPECT_EQ(client.Receive().body, first.body) << i;
 }
 
 TEST(HttpServer, ARequestThatIsCutOffLeavesNothingBehind) {
@@ -296,7 +347,10 @@ TEST(HttpServer, StopAnswersWhatIsUnderWay) {
 TEST(HttpServer, StopIsNotHeldUpForever) {
   HttpFixture fixture;
   TestClient busy(fixture.http.port()), begun(fixture.http.port());
-  begun.Send("POST /v2/models/sum/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n");
+  begun.Send(
+      "POST /v2/models/sum/infer HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+      "Content-Length: 9\r\n\r\n");
+  EXPECT_EQ(begun.Receive(true).status, 100);  // it was read, and the rest is waited for
   busy.Send(fmt::format(
       "POST /v2/models/held/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{}",
       kBody.size(), kBody));

@@ -1,44 +1,44 @@
 // serve/wire/http/http_session.h
 //
-// One connection of an HttpServer. Each runs on a strand of its own:
+// One connection of an HttpServer. Each belongs to one loop, whose thread does all for it:
 //
 //   (handshake) -> head -> refused? -> body -> RestService -> answer -> head -> ...
 //
-// and is alive while one of these holds it. For http_server.cc only: it includes Boost.
+// and is alive while one of these holds it. An answer that is there at once, and that the socket
+// takes at once, costs one read, one write and no timer.
+//
+// For http_server.cc only: it includes Boost.
 
 #pragma once
 
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/stream_base.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_suffix.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "catamaran/serve/wire/http/http_server.h"
+#include "catamaran/serve/wire/http/http_connection.h"
+#include "catamaran/serve/wire/http/http_deadline.h"
+#include "catamaran/serve/wire/http/http_request_reader.h"
 
 namespace catamaran::http_internal {
 
@@ -48,92 +48,25 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-using PlainStream = beast::tcp_stream;
-using TlsStream = beast::ssl_stream<beast::tcp_stream>;
-
-// Whether the client sent something that is no HTTP; not so if it has gone, or was too slow.
-inline bool IsNoHttp(const error_code& error) {
-  static const auto& category = http::make_error_code(http::error::bad_version).category();
-  return error.category() == category && error != http::error::end_of_stream &&
-         error != http::error::partial_message;
-}
-
-// What connections share.
-struct Shared {
-  Shared(Gateway& gateway, const HttpOptions& with)
-      : options(with),
-        rest(gateway, {.max_body_bytes = with.max_body_bytes,
-                       .max_json_bytes = with.max_json_bytes,
-                       .host = with.host}),
-        open(gateway.metrics().AddGauge("catamaran_http_connections", "Connections now.")),
-        refused(gateway.metrics().AddCounter("catamaran_http_refused_connections_total",
-                                             "Connections beyond the limit.")) {}
-
-  const HttpOptions options;
-  const RestService rest;
-  const std::shared_ptr<Gauge> open;
-  const std::shared_ptr<Counter> refused;
-  std::atomic<bool> stopping = false;
-  std::atomic<size_t> body_bytes = 0;
-  std::atomic<int> watches = 0;
-
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::unordered_set<class Connection*> connections;
-};
-
-// A part of the budget for bodies.
-class BodyShare {
- public:
-  explicit BodyShare(Shared& shared) : shared_(shared) {}
-  ~BodyShare() { Release(); }
-  [[nodiscard]] bool Take(size_t bytes) {
-    if (shared_.body_bytes.fetch_add(bytes) + bytes > shared_.options.max_bodies_bytes) {
-      shared_.body_bytes.fetch_sub(bytes);
-      return false;
-    }
-    taken_ += bytes;
-    return true;
-  }
-  void Release() { shared_.body_bytes.fetch_sub(std::exchange(taken_, 0)); }
-
- private:
-  Shared& shared_;
-  size_t taken_ = 0;
-};
-
-// What a stop needs to know of a connection.
-class Connection : public std::enable_shared_from_this<Connection> {
- public:
-  explicit Connection(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->connections.insert(this);
-    shared_->open->Set(static_cast<double>(shared_->connections.size()));
-  }
-  virtual ~Connection() {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->connections.erase(this);
-    shared_->open->Set(static_cast<double>(shared_->connections.size()));
-    shared_->changed.notify_all();
-  }
-  // Ends it: at once if it waits for a request or `force`, else once that is answered.
-  virtual void End(bool force) = 0;
-
- protected:
-  const std::shared_ptr<Shared> shared_;
-};
+// With the executor's type known, nothing is allocated to pass handlers on.
+using PlainStream = asio::basic_stream_socket<tcp, LoopExecutor>;
+using TlsStream = beast::ssl_stream<PlainStream>;
 
 template <class Stream>
 class Session final : public Connection {
  public:
   // For a TlsStream with its context.
   template <class... Context>
-  Session(std::shared_ptr<Shared> shared, tcp::socket socket, Context&... context)
-      : Connection(std::move(shared)),
+  Session(std::shared_ptr<Shared> shared, std::atomic<int>& of_loop, PlainStream socket,
+          Context&... context)
+      : Connection(std::move(shared), of_loop),
         stream_(std::move(socket), context...),
         share_(*shared_),
-        tick_(stream_.get_executor()),
-        buffer_(shared_->options.max_header_bytes + kReadAhead) {}
+        deadline_(stream_.get_executor()),
+        buffer_(shared_->options.max_header_bytes + kMostRead),
+        tick_(stream_.get_executor()) {
+    request_.cancelled = cancelled_;
+  }
 
   ~Session() override {
     if (watching_) shared_->watches.fetch_sub(1);
@@ -143,6 +76,7 @@ class Session final : public Connection {
     asio::dispatch(stream_.get_executor(), [self = Self()] {
       error_code ignored;
       self->socket().set_option(tcp::no_delay(true), ignored);
+      self->socket().non_blocking(true, ignored);
       self->Begin();
     });
   }
@@ -154,144 +88,184 @@ class Session final : public Connection {
     });
   }
 
+  // For Deadline.
+  Deadline<Session>& deadline() { return deadline_; }
+  void OnDeadline() { Close(); }
+
  private:
   static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
-  static constexpr size_t kReadAhead = 64 << 10;
-  static constexpr std::chrono::seconds kSignOfLife{15};
-  using Parser = http::request_parser<http::string_body>;
+  static constexpr size_t kLeastRead = 4 << 10, kMostRead = 64 << 10;
+  static constexpr size_t kKeptBytes = 16 << 10;  // of a body's memory, for the next
+  static constexpr std::chrono::seconds kSignOfLife{15}, kGoodbye{2};
 
   std::shared_ptr<Session> Self() {
     return std::static_pointer_cast<Session>(this->shared_from_this());
   }
-  beast::tcp_stream& tcp_stream() { return beast::get_lowest_layer(stream_); }
-  tcp::socket& socket() { return tcp_stream().socket(); }
+  PlainStream& socket() { return beast::get_lowest_layer(stream_); }
+  void ExpireAfter(std::chrono::milliseconds time) { deadline_.After(time, Self()); }
 
   void Begin() {
     if (shared_->stopping) return Close();
     if constexpr (kTls) {
       waiting_ = true;
-      tcp_stream().expires_after(shared_->options.handshake_timeout);
+      ExpireAfter(shared_->options.handshake_timeout);
       stream_.async_handshake(asio::ssl::stream_base::server, [self = Self()](error_code error) {
         self->waiting_ = false;
-        if (!error) self->ReadHead(self->shared_->options.header_timeout);
+        if (!error) self->NextRequest(self->shared_->options.header_timeout);
       });
     } else {
-      ReadHead(shared_->options.header_timeout);
+      NextRequest(shared_->options.header_timeout);
     }
   }
 
-  void ReadHead(std::chrono::milliseconds timeout) {
+  void NextRequest(std::chrono::milliseconds timeout) {
     if (shared_->stopping) return Close();
-    parser_.emplace();
-    parser_->header_limit(static_cast<uint32_t>(shared_->options.max_header_bytes));
-    parser_->body_limit(shared_->options.max_body_bytes);
+    reader_.emplace(request_, shared_->options.max_header_bytes, shared_->options.max_body_bytes);
+    header_bytes_ = 0;
     waiting_ = true;
-    tcp_stream().expires_after(timeout);
-    http::async_read_header(stream_, buffer_, *parser_, [self = Self()](error_code error, size_t) {
-      self->waiting_ = false;
-      self->OnHead(error);
+    ExpireAfter(timeout);
+    if (buffer_.size() == 0) return ReadSome();
+    // Sent ahead; others come first.
+    asio::post(stream_.get_executor(), [self = Self()] { self->Read(); });
+  }
+
+  void ReadSome() {
+    const size_t size = ReadSize();
+    if (size == 0) return Reject(http::error::buffer_overflow);
+    stream_.async_read_some(buffer_.prepare(size), [self = Self()](error_code error, size_t bytes) {
+      if (error) return self->Close();
+      self->buffer_.commit(bytes);
+      self->Read();
     });
   }
 
-  void OnHead(error_code error) {
+  // Little for a head, so that connections that wait for one cost little.
+  size_t ReadSize() const {
+    size_t wanted = buffer_.capacity() - buffer_.size();
+    if (reader_->is_header_done()) {
+      wanted = std::max<size_t>(wanted, reader_->content_length_remaining().value_or(kMostRead));
+    }
+    return std::min(std::clamp(wanted, kLeastRead, kMostRead), buffer_.max_size() - buffer_.size());
+  }
+
+  // Takes what was read apart, and handles the request once all of it is there.
+  void Read() {
+    while (!reader_->is_done()) {
+      if (buffer_.size() == 0) return ReadSome();
+      const bool in_head = !reader_->is_header_done();
+      error_code error;
+      const size_t used = reader_->put(buffer_.data(), error);
+      buffer_.consume(used);
+      if (in_head && !error) error = CountHeader(used);
+      if (error == http::error::need_more) return ReadSome();
+      if (error) return Reject(error);
+      if (in_head && reader_->is_header_done() && !OnHead()) return;
+    }
+    Handle();
+  }
+
+  // The reader's own limit is for what it could not use yet.
+  error_code CountHeader(size_t bytes) {
+    header_bytes_ += bytes;
+    if (header_bytes_ > shared_->options.max_header_bytes) return http::error::header_limit;
+    return {};
+  }
+
+  void Reject(error_code error) {
+    waiting_ = false;
     if (error == http::error::header_limit) {
       return AnswerLast(ErrorResponse(431, "the request's headers are too long"));
     }
     if (error == http::error::body_limit) {
       return AnswerLast(ErrorResponse(413, "the body is too large"));
     }
-    if (IsNoHttp(error)) {
-      return AnswerLast(ErrorResponse(400, "this is no HTTP request: " + error.message()));
-    }
-    if (error) return Close();
-    const auto& message = parser_->get();
-    head_only_ = message.method() == http::verb::head;
-    keep_alive_ = message.keep_alive();
-    old_version_ = message.version() < 11;
-    const auto text = [](boost::string_view view) { return std::string(view.data(), view.size()); };
-    request_ = {};
-    HttpHead& head = request_.head;
-    head.method = text(message.method_string());
-    head.target = text(message.target());
-    head.authorization = text(message[http::field::authorization]);
-    head.host = text(message[http::field::host]);
-    head.origin = text(message[http::field::origin]);
-    head.content_encoding = text(message[http::field::content_encoding]);
-    head.inference_header_length = text(message["Inference-Header-Content-Length"]);
+    if (!IsNoHttp(error)) return Close();
+    AnswerLast(ErrorResponse(400, "this is no HTTP request: " + error.message()));
+  }
 
-    size_t max_body = 0;
-    std::optional<HttpResponse> refused = shared_->rest.Refuse(head, max_body);
-    const auto length = parser_->content_length();
-    if (!refused && length && *length > max_body) {
-      refused = ErrorResponse(
-          413, fmt::format("the body has {} bytes; {} at most are taken", *length, max_body));
+  // False if the body is not to be read, or not yet.
+  bool OnHead() {
+    waiting_ = false;
+    head_only_ = reader_->is_head();
+    keep_alive_ = reader_->keep_alive();
+    old_version_ = reader_->is_old_version();
+    std::optional<HttpResponse> refused = shared_->rest.Refuse(request_.head, admitted_);
+    const auto length = reader_->content_length();
+    if (!refused && length && *length > admitted_.max_body) {
+      refused = ErrorResponse(413, fmt::format("the body has {} bytes; {} at most are taken",
+                                               *length, admitted_.max_body));
     }
-    if (!refused && !parser_->is_done()) {
-      parser_->body_limit(max_body);
+    if (!refused && !reader_->is_done()) {
+      reader_->body_limit(admitted_.max_body);
       // A body without a length counts as large as it may be.
-      if (!share_.Take(length ? *length : max_body)) {
+      if (!share_.Take(length ? *length : admitted_.max_body)) {
         refused = ErrorResponse({StatusCode::kResourceExhausted, "too many bodies are under way"});
       }
     }
     if (refused) {
       // What is left of the request is not read, so nothing can follow.
-      if (!parser_->is_done()) return AnswerLast(std::move(*refused));
-      return Answer(std::move(*refused));
+      if (!reader_->is_done()) keep_alive_ = false;
+      Answer(std::move(*refused));
+      return false;
     }
-    if (parser_->is_done()) return Handle();
-    tcp_stream().expires_after(shared_->options.body_timeout);
-    if (boost::beast::iequals(message[http::field::expect], "100-continue")) {
-      static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-      asio::async_write(stream_, asio::buffer(kContinue.data(), kContinue.size()),
-                        [self = Self()](error_code failed, size_t) {
-                          if (!failed) self->ReadBody();
-                        });
-    } else {
-      ReadBody();
-    }
-  }
-
-  void ReadBody() {
-    http::async_read(stream_, buffer_, *parser_, [self = Self()](error_code error, size_t) {
-      if (error == http::error::body_limit) {
-        return self->AnswerLast(ErrorResponse(413, "the body is too large"));
-      }
-      if (IsNoHttp(error)) {
-        return self->AnswerLast(ErrorResponse(400, "the body is no HTTP: " + error.message()));
-      }
-      if (error) return self->Close();
-      self->Handle();
-    });
+    if (reader_->is_done() || (length && *length <= buffer_.size())) return true;
+    ExpireAfter(shared_->options.body_timeout);
+    if (!reader_->expects_continue()) return true;
+    static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+    asio::async_write(stream_, asio::buffer(kContinue.data(), kContinue.size()),
+                      [self = Self()](error_code failed, size_t) {
+                        if (!failed) self->Read();
+                      });
+    return false;
   }
 
   void Handle() {
-    request_.body = std::move(parser_->get().body());
-    parser_.reset();
-    cancelled_ = std::make_shared<std::atomic<bool>>(false);
-    request_.cancelled = cancelled_;
-    tcp_stream().expires_never();
-    WatchForGone();
-    shared_->rest.Handle(std::move(request_), [self = Self()](HttpResponse response) {
-      asio::post(self->stream_.get_executor(), [self, response = std::move(response)]() mutable {
-        if (response.events != nullptr) return self->BeginEvents(std::move(response));
+    deadline_.Never();
+    in_handle_ = true;
+    shared_->rest.Handle(request_, admitted_.route, [self = Self()](HttpResponse response) {
+      self->OnAnswer(std::move(response));
+    });
+    in_handle_ = false;
+    if (request_.body.capacity() > kKeptBytes) request_.body = std::string();
+    if (!answer_) return WatchForGone();
+    HttpResponse answer = std::move(*answer_);
+    answer_.reset();
+    Send(std::move(answer));
+  }
+
+  // From any thread; mostly from within Handle.
+  void OnAnswer(HttpResponse response) {
+    if (stream_.get_executor().running_in_this_thread() && in_handle_) {
+      answer_ = std::move(response);
+      return;
+    }
+    asio::post(stream_.get_executor(), [self = Self(), response = std::move(response)]() mutable {
+      if (response.events == nullptr) {
         error_code ignored;
         self->socket().cancel(ignored);  // what WatchForGone waits for
-        self->Answer(std::move(response));
-      });
+      }
+      self->Send(std::move(response));
     });
+  }
+
+  void Send(HttpResponse response) {
+    if (response.events == nullptr) return Answer(std::move(response));
+    if (!watched_) WatchForGone();
+    BeginEvents(std::move(response));
   }
 
   // While the request is answered nothing is to be read, unless the client has gone or sends the
   // next one ahead.
   void WatchForGone() {
-    socket().async_wait(
-        tcp::socket::wait_read, [self = Self(), cancelled = cancelled_](error_code error) {
-          if (error) return;
-          char byte = 0;
-          if (::recv(self->socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
-            cancelled->store(true);
-          }
-        });
+    watched_ = true;
+    socket().async_wait(tcp::socket::wait_read, [self = Self()](error_code error) {
+      self->watched_ = false;
+      if (error) return;
+      char byte = 0;
+      if (::recv(self->socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+        self->cancelled_->store(true);
+      }
+    });
   }
 
   void AnswerLast(HttpResponse response) {
@@ -302,30 +276,42 @@ class Session final : public Connection {
   void Answer(HttpResponse response) {
     response_ = std::move(response);
     if (shared_->stopping) keep_alive_ = false;
-    header_ = Head(fmt::format("Content-Length: {}\r\n", response_.body.size()));
+    WriteHead();
     const std::array<asio::const_buffer, 2> parts = {
         asio::buffer(header_),
         asio::buffer(response_.body.data(), head_only_ ? 0 : response_.body.size())};
-    tcp_stream().expires_after(shared_->options.write_timeout);
-    asio::async_write(stream_, parts, [self = Self()](error_code error, size_t) {
-      self->response_ = {};
-      self->share_.Release();
+    beast::buffers_suffix<std::array<asio::const_buffer, 2>> rest(parts);
+    if constexpr (!kTls) {
+      // Mostly the socket takes all of it.
+      error_code error;
+      const size_t sent = stream_.write_some(parts, error);
+      if (error && error != asio::error::would_block) return Close();
+      if (sent == asio::buffer_size(parts)) return OnAnswered();
+      rest.consume(sent);
+    }
+    ExpireAfter(shared_->options.write_timeout);
+    asio::async_write(stream_, rest, [self = Self()](error_code error, size_t) {
       if (error) return self->Close();
-      if (!self->keep_alive_) return self->SayGoodbye();
-      self->ReadHead(self->shared_->options.idle_timeout);
+      self->OnAnswered();
     });
   }
 
-  std::string Head(const std::string& length) const {
-    std::string head = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}", response_.status,
-                                   HttpReason(response_.status), response_.content_type, length);
-    for (const auto& [name, value] : response_.headers) head += name + ": " + value + "\r\n";
+  void OnAnswered() {
+    response_ = {};
+    share_.Release();
+    if (!keep_alive_) return SayGoodbye();
+    NextRequest(shared_->options.idle_timeout);
+  }
+
+  void WriteHead() {
+    header_.clear();
+    AppendHead(response_, old_version_, header_);
     if (!keep_alive_) {
-      head += "Connection: close\r\n";
+      header_ += "Connection: close\r\n";
     } else if (old_version_) {
-      head += "Connection: keep-alive\r\n";
+      header_ += "Connection: keep-alive\r\n";
     }
-    return head + "X-Content-Type-Options: nosniff\r\n\r\n";
+    header_ += "\r\n";
   }
 
   // Events until there are no more, the client has gone, or the server stops; then the connection
@@ -338,7 +324,7 @@ class Session final : public Connection {
     watching_ = true;
     keep_alive_ = false;
     response_ = std::move(response);
-    header_ = Head(old_version_ ? "" : "Transfer-Encoding: chunked\r\n");
+    WriteHead();
     if (head_only_) return Write(header_, [](Session& self) { self.SayGoodbye(); });
     Write(header_, [](Session& self) { self.NextEvent(); });
   }
@@ -368,7 +354,7 @@ class Session final : public Connection {
   }
 
   void WaitForEvent() {
-    tcp_stream().expires_never();
+    deadline_.Never();
     tick_.expires_after(std::chrono::milliseconds(100));
     tick_.async_wait([self = Self()](error_code error) {
       if (!error) self->NextEvent();
@@ -378,7 +364,7 @@ class Session final : public Connection {
   // `text` stays as it is until `then(*this)`, which is not called if the client does not take it.
   template <class Then>
   void Write(const std::string& text, Then then) {
-    tcp_stream().expires_after(shared_->options.write_timeout);
+    ExpireAfter(shared_->options.write_timeout);
     asio::async_write(stream_, asio::buffer(text), [self = Self(), then](error_code error, size_t) {
       if (error) return self->Close();
       then(*self);
@@ -389,7 +375,7 @@ class Session final : public Connection {
   // dropped for a moment, since closing with bytes unread would reset the connection.
   void SayGoodbye() {
     if constexpr (kTls) {
-      tcp_stream().expires_after(std::chrono::seconds(2));
+      ExpireAfter(kGoodbye);
       stream_.async_shutdown([self = Self()](error_code) { self->FinishSending(); });
     } else {
       FinishSending();
@@ -399,15 +385,13 @@ class Session final : public Connection {
   void FinishSending() {
     error_code ignored;
     socket().shutdown(tcp::socket::shutdown_send, ignored);
-    goodbye_until_ = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    ExpireAfter(kGoodbye);
     Drop();
   }
 
   void Drop() {
-    if (std::chrono::steady_clock::now() > goodbye_until_) return Close();
-    tcp_stream().expires_after(std::chrono::seconds(2));
-    dropped_.resize(kReadAhead);
-    tcp_stream().async_read_some(asio::buffer(dropped_), [self = Self()](error_code error, size_t) {
+    dropped_.resize(kMostRead);
+    socket().async_read_some(asio::buffer(dropped_), [self = Self()](error_code error, size_t) {
       if (error) return self->Close();
       self->Drop();
     });
@@ -415,26 +399,40 @@ class Session final : public Connection {
 
   void Close() {
     tick_.cancel();
+    deadline_.Cancel();
     error_code ignored;
     socket().close(ignored);
   }
 
   Stream stream_;
   BodyShare share_;
-  asio::steady_timer tick_;
+  Deadline<Session> deadline_;
+
+  // The request.
+  beast::flat_buffer buffer_;
+  HttpRequest request_;
+  std::optional<RequestReader> reader_;
+  size_t header_bytes_ = 0;
+  AdmittedCall admitted_;
+  // Nobody waits for answers on this connection any more.
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  bool waiting_ = false;  // for a request, or a handshake
+  bool keep_alive_ = false, old_version_ = false, head_only_ = false;
+
+  // Its answer.
+  bool in_handle_ = false;
+  std::optional<HttpResponse> answer_;  // that came in Handle
+  bool watched_ = false;
+  HttpResponse response_;
+  std::string header_;
+
+  // Events.
+  LoopTimer tick_;
   std::string last_event_;
   std::chrono::steady_clock::time_point next_event_, last_sent_;
   bool watching_ = false;
-  beast::flat_buffer buffer_;
-  std::optional<Parser> parser_;
-  HttpRequest request_;
-  HttpResponse response_;
-  std::string header_;
+
   std::vector<char> dropped_;
-  std::chrono::steady_clock::time_point goodbye_until_;
-  std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  bool waiting_ = false;  // for a request, or a handshake
-  bool keep_alive_ = false, old_version_ = false, head_only_ = false;
 };
 
 }  // namespace catamaran::http_internal

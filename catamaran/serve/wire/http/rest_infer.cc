@@ -21,6 +21,9 @@
 namespace catamaran {
 namespace {
 
+// Of a request's JSON whose memory is kept for the next; it takes some ten times as much.
+constexpr size_t kKeptJsonBytes = 16 << 10;
+
 // The leaves of `data`, in order: a flat array, or arrays within arrays as the shape says.
 template <class Visit>
 void VisitLeaves(const JsonView& data, const std::string& what, const Shape& shape, int axis,
@@ -189,7 +192,26 @@ void ReadOutput(const JsonView& output, InferRequest& request, OutputForms& form
   request.outputs.push_back(std::move(name));
 }
 
+void AppendInteger(std::string& out, int64_t value) {
+  const fmt::format_int text(value);
+  out.append(text.data(), text.size());
+}
+
+// Of a body with these outputs as bytes.
+size_t ExpectedSize(const InferResponse& response) {
+  size_t bytes = 192 + response.model.size() + response.version.size() + response.id.size();
+  for (const auto& [name, tensor] : response.outputs) {
+    bytes += 128 + name.size() + tensor.num_bytes();
+  }
+  return bytes;
+}
+
 }  // namespace
+
+bool OutputForms::IsBinary(std::string_view output) const {
+  const auto form = by_name.find(output);
+  return form == by_name.end() ? binary : form->second;
+}
 
 SplitBody Split(std::string_view body, std::string_view header_length, size_t max_json_bytes) {
   uint64_t length = body.size();
@@ -209,7 +231,10 @@ SplitBody Split(std::string_view body, std::string_view header_length, size_t ma
 }
 
 InferRequest ReadInferBody(const SplitBody& body, OutputForms& forms) {
-  JsonDocument document;
+  // Mostly small, and one after another on the same thread: memory for it stays.
+  thread_local JsonDocument kept;
+  JsonDocument large;
+  JsonDocument& document = body.json.size() <= kKeptJsonBytes ? kept : large;
   ParseJson(document, body.json);
   InferRequest request;
   RequestInputs inputs;
@@ -239,35 +264,34 @@ InferRequest ReadInferBody(const SplitBody& body, OutputForms& forms) {
 HttpResponse WriteInferBody(const InferResponse& response, const OutputForms& forms) {
   HttpResponse http;
   std::string& json = http.body;
-  std::string binary;
-  bool any_binary = false;
+  json.reserve(ExpectedSize(response));
   json = "{\"model_name\":";
   AppendJsonMessage(json, response.model);
   json += ",\"model_version\":";
   AppendJsonMessage(json, response.version);
   json += ",\"id\":";
   AppendJsonMessage(json, response.id);
-  fmt::format_to(std::back_inserter(json), ",\"parameters\":{{\"step\":{}}},\"outputs\":[",
-                 response.step);
-  bool first = true;
+  json += ",\"parameters\":{\"step\":";
+  AppendInteger(json, response.step);
+  json += "},\"outputs\":[";
+  bool first = true, any_binary = false;
   for (const auto& [name, tensor] : response.outputs) {
     if (!first) json += ',';
     first = false;
     json += "{\"name\":";
     AppendJsonMessage(json, name);
-    fmt::format_to(std::back_inserter(json), ",\"datatype\":\"{}\",\"shape\":[",
-                   DatatypeName(tensor.dtype()));
+    json += ",\"datatype\":\"";
+    json += DatatypeName(tensor.dtype());
+    json += "\",\"shape\":[";
     for (int axis = 0; axis < tensor.rank(); ++axis) {
-      fmt::format_to(std::back_inserter(json), "{}{}", axis == 0 ? "" : ",", tensor.dim(axis));
+      if (axis > 0) json += ',';
+      AppendInteger(json, tensor.dim(axis));
     }
-    const auto form = forms.by_name.find(name);
-    if (form == forms.by_name.end() ? forms.binary : form->second) {
+    if (forms.IsBinary(name)) {
       any_binary = true;
-      fmt::format_to(std::back_inserter(json), "],\"parameters\":{{\"binary_data_size\":{}}}}}",
-                     tensor.num_bytes());
-      if (tensor.num_bytes() > 0) {
-        binary.append(static_cast<const char*>(tensor.raw_data()), tensor.num_bytes());
-      }
+      json += "],\"parameters\":{\"binary_data_size\":";
+      AppendInteger(json, static_cast<int64_t>(tensor.num_bytes()));
+      json += "}}";
     } else {
       json += "],\"data\":[";
       AppendJsonElements(json, tensor);
@@ -275,10 +299,12 @@ HttpResponse WriteInferBody(const InferResponse& response, const OutputForms& fo
     }
   }
   json += "]}";
-  if (any_binary) {
-    http.content_type = "application/octet-stream";
-    http.headers.emplace_back("Inference-Header-Content-Length", std::to_string(json.size()));
-    json += binary;
+  if (!any_binary) return http;
+  http.content_type = "application/octet-stream";
+  http.headers.emplace_back("Inference-Header-Content-Length", std::to_string(json.size()));
+  for (const auto& [name, tensor] : response.outputs) {
+    if (!forms.IsBinary(name) || tensor.num_bytes() == 0) continue;
+    json.append(static_cast<const char*>(tensor.raw_data()), tensor.num_bytes());
   }
   return http;
 }

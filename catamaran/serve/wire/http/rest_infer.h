@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -35,8 +36,10 @@ SplitBody Split(std::string_view body, std::string_view header_length, size_t ma
 
 // Which outputs are to be bytes.
 struct OutputForms {
-  bool binary = false;                  // where nothing else is said
-  std::map<std::string, bool> by_name;  // where it is
+  bool binary = false;                               // where nothing else is said
+  std::map<std::string, bool, std::less<>> by_name;  // where it is
+
+  bool IsBinary(std::string_view output) const;
 };
 
 InferRequest ReadInferBody(const SplitBody& body, OutputForms& forms);

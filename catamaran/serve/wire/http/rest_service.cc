@@ -122,8 +122,8 @@ std::string_view HostName(std::string_view host) {
 }  // namespace
 
 struct RestService::Call {
-  HttpRequest request;
-  Route route;
+  const HttpRequest& request;
+  const Route& route;
   Ending end;
 };
 
@@ -149,9 +149,10 @@ Status RestService::CheckOrigin(const HttpHead& head, bool post) const {
   return {};
 }
 
-std::optional<HttpResponse> RestService::Refuse(const HttpHead& head, size_t& max_body) const {
-  const auto began = std::chrono::steady_clock::now();
-  const Route route = FindRoute(head.target);
+std::optional<HttpResponse> RestService::Refuse(const HttpHead& head,
+                                                AdmittedCall& admitted) const {
+  admitted.route = FindRoute(head.target);
+  const Route& route = admitted.route;
   if (route.info == nullptr) {
     return ErrorResponse(404, "there is no such path; docs/protocol.md lists them");
   }
@@ -165,23 +166,22 @@ std::optional<HttpResponse> RestService::Refuse(const HttpHead& head, size_t& ma
   Status status = CheckOrigin(head, post);
   if (status.ok()) status = gateway_.tokens().Check(head.authorization, route.info->right);
   if (!status.ok()) {
-    metrics_[static_cast<size_t>(route.info->call)].Count(status.code, began);
+    metrics_[static_cast<size_t>(route.info->call)].Count(status.code,
+                                                          std::chrono::steady_clock::now());
     return ErrorResponse(status);
   }
   if (!head.content_encoding.empty() && head.content_encoding != "identity") {
     return ErrorResponse(415, "bodies are taken as they are, not compressed");
   }
   const bool tensors = route.info->call == HttpCall::kInfer || route.info->call == HttpCall::kTrain;
-  max_body = tensors && !head.inference_header_length.empty() ? options_.max_body_bytes
-                                                              : options_.max_json_bytes;
+  admitted.max_body = tensors && !head.inference_header_length.empty() ? options_.max_body_bytes
+                                                                       : options_.max_json_bytes;
   return std::nullopt;
 }
 
-void RestService::Handle(HttpRequest request, HttpDone done) const {
-  const Route route = FindRoute(request.head.target);
-  if (route.info == nullptr) return done(ErrorResponse(404, "there is no such path"));
+void RestService::Handle(const HttpRequest& request, const Route& route, HttpDone done) const {
   const CallMetrics& metrics = metrics_[static_cast<size_t>(route.info->call)];
-  const Call call{std::move(request), route, Ending(std::move(done), metrics)};
+  const Call call{request, route, Ending(std::move(done), metrics)};
   const Status status = Guarded([&]() -> Status {
     Dispatch(call);
     return {};

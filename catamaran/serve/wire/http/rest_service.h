@@ -28,16 +28,22 @@ struct RestOptions {
   std::string host;
 };
 
+// What is known of a call once its head was read.
+struct AdmittedCall {
+  Route route;
+  size_t max_body = 0;  // how large its body may be
+};
+
 class RestService {
  public:
   RestService(Gateway& gateway, RestOptions options);
 
-  // Before the body is read: what is wrong already, or nothing; then `max_body` is how large a body
-  // may be.
-  std::optional<HttpResponse> Refuse(const HttpHead& head, size_t& max_body) const;
+  // Before the body is read: what is wrong already, or nothing; then `admitted` is set.
+  std::optional<HttpResponse> Refuse(const HttpHead& head, AdmittedCall& admitted) const;
 
-  // A request that was not refused. Answers once.
-  void Handle(HttpRequest request, HttpDone done) const;
+  // A request that was not refused, and its route. Answers once, before it returns or later;
+  // `request` is read only before.
+  void Handle(const HttpRequest& request, const Route& route, HttpDone done) const;
 
  private:
   struct Call;

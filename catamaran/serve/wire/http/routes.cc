@@ -32,8 +32,9 @@ constexpr HttpCallInfo kCalls[] = {
     {HttpCall::kPage, "Page", false, Right::kNone},
 };
 
-// MODEL, VERSION and FILE stand for any segment.
+// MODEL, VERSION and FILE stand for any segment. The first is what is called most.
 constexpr std::pair<std::string_view, HttpCall> kPaths[] = {
+    {"v2/models/MODEL/infer", HttpCall::kInfer},
     {"v2/health/live", HttpCall::kLive},
     {"v2/health/ready", HttpCall::kReady},
     {"v2", HttpCall::kServerMetadata},
@@ -41,7 +42,6 @@ constexpr std::pair<std::string_view, HttpCall> kPaths[] = {
     {"v2/models/MODEL/versions/VERSION", HttpCall::kModelMetadata},
     {"v2/models/MODEL/ready", HttpCall::kModelReady},
     {"v2/models/MODEL/versions/VERSION/ready", HttpCall::kModelReady},
-    {"v2/models/MODEL/infer", HttpCall::kInfer},
     {"v2/models/MODEL/versions/VERSION/infer", HttpCall::kInfer},
     {"v2/repository/index", HttpCall::kIndex},
     {"v2/repository/models/MODEL/load", HttpCall::kLoad},
