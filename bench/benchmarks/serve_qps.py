@@ -30,13 +30,13 @@ BENCHMARK = Benchmark(
     ],
     cases=[
         Case("grpc", "over gRPC", rounds=7, limit_goal=0.65, figures=FIGURES,
-             goals={"C++ server": 1.15, "MLServer": 4, "FastAPI": 4},
+             goals={"C++ server": 1.15, "MLServer": 4},  # FastAPI has no gRPC: see the notes
              skip=["Catamaran over gRPC"]),
         Case("grpc-logged", "over gRPC, every answer written to the log", rounds=7, limit_goal=0.55,
              figures=FIGURES, skip=PEERS + ["Catamaran over gRPC"]),
         Case("http-binary", "binary tensors over HTTP", rounds=7, figures=FIGURES,
-             goals={"C++ server": 2, "Catamaran over gRPC": 2}, skip=["MLServer", "FastAPI",
-                                                                     "empty echo"]),
+             goals={"C++ server": 2, "Catamaran over gRPC": 2, "FastAPI": 4},
+             skip=["MLServer", "empty echo"]),
     ],
     check_tolerance=1e-3,
     limit=empty_echo,
@@ -46,6 +46,9 @@ BENCHMARK = Benchmark(
           "does nothing. The C++ server is gRPC, ONNX Runtime and an absl::flat_hash_map, request "
           "by request on the thread that brought it. The Python servers have the embeddings in the "
           "graph, which saves them the map: MLServer is called over gRPC, FastAPI over HTTP with "
-          "binary tensors, with uvloop, httptools, orjson and a process a core. In http-binary "
+          "binary tensors, with uvloop, httptools, orjson and a process a core. Each of both has "
+          "its goal where we are called by its protocol. In grpc FastAPI stands beside us without "
+          "one: gRPC costs more than HTTP, whoever answers, and a quarter of FastAPI's time is "
+          "about what the empty echo takes. In http-binary "
           "the C++ server and our own are called over gRPC. All answers are compared first.",
 )
