@@ -54,6 +54,13 @@ mapfile -t live <commands2.sh
 has 'an answer with an id' "$(eval "$(at_port "${live[0]}")")" '"id":"r1"'
 has 'what became of it' "$(eval "$(at_port "${live[1]}")")" '"items":1'
 
+# ---- deploy/prometheus asks for metrics that there are
+metrics=$(curl -sS "127.0.0.1:$port/metrics")
+for name in $(grep -o 'catamaran_[a-z0-9_]*' "$source/deploy/prometheus/alerts.yml" | sort -u); do
+  has "a metric of the alerts" "$metrics" "
+$name{"
+done
+
 # ---- mistakes
 run 3 feed ctr --features clicks.features --data nothing.csv --service "$port"
 run 1 feed crt --features clicks.features --data clicks.csv --service "$port"
