@@ -45,8 +45,8 @@ struct InferRequest {
   TimePoint deadline = TimePoint::max();  // max: none
   // Set by the caller when nobody waits for the answer any more. May be null.
   std::shared_ptr<std::atomic<bool>> cancelled;
-  // Whether the caller's thread may compute the answer itself, if that is short: for who has one
-  // loop for all callers. Where several threads bring requests, gathering them is better.
+  // Whether the caller's thread may compute the answer itself, if that is short: waking another one
+  // costs more then.
   bool run_here = false;
 
   // For learning.

@@ -87,7 +87,7 @@ class ServedModel {
   std::shared_ptr<FeatureMonitor> features_;
   RunSample sample_;  // goes before what it measured
   std::unique_ptr<RequestQueue> queue_;
-  std::atomic<int64_t> usual_run_ns_ = 0;
+  UsualTimes usual_;
   std::mutex leaders_mutex_;
   std::vector<std::unique_ptr<BatchWorker>> leaders_;  // that nobody uses now
   std::mutex close_mutex_;

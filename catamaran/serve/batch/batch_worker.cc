@@ -3,6 +3,7 @@
 #include "catamaran/serve/batch/batch_worker.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "catamaran/serve/guarded.h"
 
@@ -11,6 +12,13 @@ namespace {
 
 // With fewer items than this for each user, a second run costs more than it saves.
 constexpr int64_t kLeastItems = 8;
+
+// Moves an average towards what was measured last.
+void Follow(std::atomic<int64_t>& usual, double measured) {
+  const auto before = static_cast<double>(usual.load(std::memory_order_relaxed));
+  const double after = before > 0 ? before + (measured - before) / 8 : measured;
+  usual.store(std::max<int64_t>(1, std::llround(after)), std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -78,9 +86,11 @@ RunResult BatchWorker::RunTogether(State& state, std::span<std::unique_ptr<Pendi
   ModelMetrics& metrics = parts_.metrics;
   const double seconds = SecondsSince(began);
   metrics.run_seconds->Observe(seconds);
-  const int64_t usual = parts_.usual_run_ns.load(std::memory_order_relaxed);
-  parts_.usual_run_ns.store(usual + (static_cast<int64_t>(seconds * 1e9) - usual) / 8,
-                            std::memory_order_relaxed);
+  if (batch[0]->inputs.repeated == 0) {
+    Follow(parts_.usual.run_ns, seconds * 1e9);
+  } else {
+    Follow(parts_.usual.item_ns, seconds * 1e9 / static_cast<double>(rows));
+  }
   metrics.batch_rows->Observe(static_cast<double>(rows));
   metrics.rows->Add(static_cast<uint64_t>(rows));
   if (parts_.signature.batches()) {

@@ -24,6 +24,12 @@
 
 namespace catamaran {
 
+// How long runs take of late; 0: there was none.
+struct UsualTimes {
+  std::atomic<int64_t> run_ns = 0;   // of rows that stand for themselves
+  std::atomic<int64_t> item_ns = 0;  // of lists for one user: an item
+};
+
 class BatchWorker {
  public:
   struct Parts {
@@ -36,7 +42,7 @@ class BatchWorker {
     RunSample& sample;
     std::function<std::shared_ptr<State>()> state;
     std::function<void(PendingRequest&, Status, InferResponse)> answer;  // once for each request
-    std::atomic<int64_t>& usual_run_ns;  // how long runs take of late
+    UsualTimes& usual;
   };
 
   // Without `rows` no request has any. Without `pad` batches run at the size that they have.

@@ -82,6 +82,8 @@ grpc::ServerUnaryReactor* InferenceService::ModelInfer(Context* context,
     InferRequest request = ReadInferRequest(*message);
     request.deadline = std::min(request.deadline, DeadlineOf(*context));
     request.cancelled = call->cancelled();
+    // Answers that are logged take their turn at the log: better the model's threads than ours.
+    request.run_here = gateway_.server().FindLearning(request.model) == nullptr;
     const bool raw = message->raw_input_contents_size() > 0;
     gateway_.server().Infer(std::move(request),
                             [call, raw, response](Status status, const InferResponse& answer) {
