@@ -6,6 +6,7 @@
 #include <array>
 
 #include "catamaran/table/memory/memory_store.h"
+#include "catamaran/table/memory/stages.h"
 
 namespace catamaran {
 namespace {
@@ -119,30 +120,27 @@ void MemoryStore::PullSome(std::span<const uint64_t> keys, float* out, size_t fi
     const IndexLine* line;
     const uint32_t* row;
   };
-  constexpr size_t kAhead = 32;  // keys between one stage and the next
-  std::array<Flight, 4 * kAhead> flights;
+  std::array<Flight, kStageFlights> flights;
   std::array<uint16_t, kPart> late;
   size_t num_late = 0;
+  const auto ask_for_line = [&](size_t i) {
+    Flight& flight = flights[i % kStageFlights];
+    flight.hash = hash_of(i);
+    flight.door = finder.DoorOf(flight.hash);
+    flight.line = finder.HomeLine(flight.door, flight.hash);
+    PrefetchLineOf(flight.line);
+  };
+  const auto ask_for_row = [&](size_t i) {
+    Flight& flight = flights[i % kStageFlights];
+    flight.row = finder.FirstSight(flight.door, flight.line, flight.hash).row;
+    AskForWords<kWidth>(flight.row, row_words::kTag, last_word);
+  };
   const auto copy = [&](const uint32_t* row, size_t k) {
     return CopyIfItIs<kPlainFloats, kWidth>(codec_, full, row, keys[k], out + k * width);
   };
-  for (size_t i = 0; i < n + 2 * kAhead; ++i) {
-    if (i < n) {
-      Flight& flight = flights[i % flights.size()];
-      flight.hash = hash_of(i);
-      flight.door = finder.DoorOf(flight.hash);
-      flight.line = finder.HomeLine(flight.door, flight.hash);
-      PrefetchLineOf(flight.line);
-    }
-    if (const size_t j = i - kAhead; j < n) {
-      Flight& flight = flights[j % flights.size()];
-      flight.row = finder.FirstSight(flight.door, flight.line, flight.hash).row;
-      AskForWords<kWidth>(flight.row, row_words::kTag, last_word);
-    }
-    if (const size_t k = i - 2 * kAhead; k < n) {
-      if (!copy(flights[k % flights.size()].row, k)) late[num_late++] = static_cast<uint16_t>(k);
-    }
-  }
+  InStages(n, ask_for_line, ask_for_row, [&](size_t i) {
+    if (!copy(flights[i % kStageFlights].row, i)) late[num_late++] = static_cast<uint16_t>(i);
+  });
 
   std::array<const uint32_t*, kPart> rows;  // of those that are late
   for (size_t i = 0; i < num_late; ++i) finder.AskForSecondSight(hash_of(late[i]));

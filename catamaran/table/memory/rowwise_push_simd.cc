@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "catamaran/table/memory/stages.h"
 #include "catamaran/table/rowwise_simd.h"
 
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
-constexpr size_t kAhead = 32;     // keys between the stages of a look-up
-constexpr size_t kFlights = 128;  // a power of two, more than twice that
 constexpr int64_t kCommonColumns = 16;
 constexpr ptrdiff_t kMostWords = 128;  // asked for; then the processor sees the pattern itself
 
@@ -24,8 +23,8 @@ size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t
     uint32_t* row;
     RowHandle handle;
   };
-  Flight flights[kFlights];
-  Found found[kFlights];
+  Flight flights[kStageFlights];
+  Found found[kStageFlights];
   const RowFinder finder = push.finder;
   const uint32_t* const nothing = finder.nothing();
   const int64_t columns = kColumns > 0 ? kColumns : push.step.columns;
@@ -39,36 +38,37 @@ size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t
     const uint64_t hash = keys[i].hash;
     const ShardDoor* const door = finder.DoorOf(hash);
     const IndexLine* const line = finder.HomeLine(door, hash);
-    flights[i % kFlights] = {door, line};
+    flights[i % kStageFlights] = {door, line};
     PrefetchLineOf(line);
   };
   const auto ask_for_row = [&](size_t i) __attribute__((always_inline)) {
-    const auto [door, line] = flights[i % kFlights];
+    const auto [door, line] = flights[i % kStageFlights];
     const auto [row, handle] = finder.FirstSightByJumps(door, line, keys[i].hash);
     // As many requests wherever in a line the row begins, so that the processor never guesses it
-    // wrong; a line that is asked for twice costs nothing.
-    PrefetchLineOf(row);
+    // wrong; a line that is asked for twice costs nothing. Shows and clicks are not touched.
+    constexpr ptrdiff_t kFirst = row_words::kLastSeen;
+    PrefetchLineOf(row + kFirst);
     if constexpr (kColumns == kCommonColumns) {
-      PrefetchLineOf(row + 16);
+      PrefetchLineOf(row + kFirst + 16);
     } else {
-      for (ptrdiff_t w = 16; w < asked_words; w += 16) PrefetchLineOf(row + w);
+      for (ptrdiff_t w = kFirst + 16; w < asked_words; w += 16) PrefetchLineOf(row + w);
     }
     PrefetchLineOf(row + last_word);
-    found[i % kFlights].row = row;
+    found[i % kStageFlights].row = row;
     if constexpr (kFollowing) {
-      found[i % kFlights].handle = handle;
+      found[i % kStageFlights].handle = handle;
       push.changes[finder.ShardOf(keys[i].hash)]->PrefetchSlot(handle);
     }
   };
   const auto write = [&](size_t i) __attribute__((always_inline)) {
     const StepKey& key = keys[i];
-    uint32_t* const row = found[i % kFlights].row;
+    uint32_t* const row = found[i % kStageFlights].row;
     if (RecordKey(row) != key.key || row == nothing) [[unlikely]] {
       *late++ = static_cast<uint32_t>(i);
       return;
     }
     if constexpr (kFollowing) {
-      push.changes[finder.ShardOf(key.hash)]->BeforeSlotChange(found[i % kFlights].handle);
+      push.changes[finder.ShardOf(key.hash)]->BeforeSlotChange(found[i % kStageFlights].handle);
     }
     auto* const numbers = reinterpret_cast<float*>(row + embedding);
     const uint32_t tag = BeginRowWrite(row);
@@ -79,22 +79,7 @@ size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t
     EndRowWrite(row, tag);
   };
 
-  // The first keys have none before them whose later stages could be done meanwhile, the last none
-  // behind them.
-  size_t i = 0;
-  for (const size_t end = std::min(n, 2 * kAhead); i < end; ++i) {
-    ask_for_line(i);
-    if (i >= kAhead) ask_for_row(i - kAhead);
-  }
-  for (; i < n; ++i) {
-    ask_for_line(i);
-    ask_for_row(i - kAhead);
-    write(i - 2 * kAhead);
-  }
-  for (; i < n + 2 * kAhead; ++i) {
-    if (i - kAhead < n) ask_for_row(i - kAhead);
-    if (i - 2 * kAhead < n) write(i - 2 * kAhead);
-  }
+  InStages(n, ask_for_line, ask_for_row, write);
   return static_cast<size_t>(late - first_late);
 }
 

@@ -1,10 +1,9 @@
 // table/memory/rowwise_push_simd.h
 //
 // The most common push, in few instructions: row-wise adagrad (IsPlainRowwise) on f32 rows of the
-// full width that are found at first sight (row_finder.h). Requests for memory wait for the
-// addresses of their pages, and only as many are under way as the processor sees at once, so what
-// counts is how many instructions lie between the requests of one key and those of the next: all
-// of them are in one loop, built for every instruction set.
+// full width that are found at first sight (row_finder.h). What counts is how many instructions lie
+// between the requests for memory of one key and those of the next (stages.h), so the stages are
+// short loops, built for every instruction set.
 
 #pragma once
 

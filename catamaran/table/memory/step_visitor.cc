@@ -6,12 +6,13 @@
 #include <utility>
 
 #include "catamaran/table/memory/row_access.h"
+#include "catamaran/table/memory/stages.h"
 
 namespace catamaran {
 namespace {
 
-constexpr size_t kAhead = 32;                      // keys between the stages of a look-up
-constexpr size_t kFlights = 128;                   // a power of two, at least twice that
+// Keys that are looked for once more, if need be, while what was read for them is still near.
+constexpr size_t kPart = 2048;
 alignas(64) constexpr uint32_t kNothing[16] = {};  // for RowFinder: keys are all that is read
 constexpr int kPrefetchedWords = 128;  // of a row; then the processor sees the pattern itself
 
@@ -67,20 +68,27 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
   if (late_.size() < keys.size()) late_.resize(keys.size());
   const RowwiseStep rowwise =
       !observed_ && push_rules.size() == 1 ? rules_.RowwiseOf(push_rules.front()) : RowwiseStep();
-  if (sketch_ == nullptr && rowwise.columns > 0 && !rules_.fades() &&
-      !CATAMARAN_ROW_WORDS_ARE_ATOMICS) {
+  if (sketch_ == nullptr) {
+    const bool plain_rowwise =
+        rowwise.columns > 0 && !rules_.fades() && !CATAMARAN_ROW_WORDS_ARE_ATOMICS;
     const RowLayout::Class& full = rules_.layout().of(RowClass::kFull);
-    num_late_ = push_rowwise_({.finder = store_.Finder(kNothing),
-                               .changes = following_ ? changes_.data() : nullptr,
-                               .step = rowwise,
-                               .row_words = full.words,
-                               .embedding = full.embedding,
-                               .last_seen = now_},
-                              keys.data(), keys.size(), late_.data());
-    VisitRowsAgain(keys);
-  } else if (sketch_ == nullptr) {
-    VisitRows(keys);
-    VisitRowsAgain(keys);
+    const RowwisePush push{.finder = store_.Finder(kNothing),
+                           .changes = following_ ? changes_.data() : nullptr,
+                           .step = rowwise,
+                           .row_words = full.words,
+                           .embedding = full.embedding,
+                           .last_seen = now_};
+    num_late_ = 0;
+    for (size_t first = 0; first < keys.size(); first += kPart) {
+      const std::span<const StepKey> some =
+          keys.subspan(first, std::min(kPart, keys.size() - first));
+      uint32_t* const late = late_.data() + num_late_;
+      const size_t missed = plain_rowwise ? push_rowwise_(push, some.data(), some.size(), late)
+                                          : VisitRows(some, late);
+      const size_t left = VisitRowsAgain(some, late, missed);
+      for (size_t i = 0; i < left; ++i) late[i] += static_cast<uint32_t>(first);
+      num_late_ += left;
+    }
   } else {
     // What a sketch admits depends on the order of the keys.
     num_late_ = keys.size();
@@ -105,94 +113,89 @@ void StepVisitor::WriteRow(const StepKey& key, uint32_t* row, RowHandle handle) 
   EndRowWrite(row, tag);
 }
 
-void StepVisitor::VisitRows(std::span<const StepKey> all) {
+size_t StepVisitor::VisitRows(std::span<const StepKey> all, uint32_t* late) {
   struct Flight {
     const ShardDoor* door;
     const IndexLine* line;
     uint32_t* row;
     RowHandle handle;
   };
-  std::array<Flight, kFlights> flights;
+  std::array<Flight, kStageFlights> flights;
   const RowFinder finder = store_.Finder(kNothing);
-  const RowRequest ask_for_row(rules_.layout().of(RowClass::kFull).words);
+  const RowRequest ask(rules_.layout().of(RowClass::kFull).words);
   const bool following = following_;
   const StepKey* const keys = all.data();
-  const size_t n = all.size();
-  uint32_t* late = late_.data();
-  for (size_t i = 0; i < n + 2 * kAhead; ++i) {
-    if (i < n) {
-      Flight& flight = flights[i % kFlights];
-      const uint64_t hash = keys[i].hash;
-      flight.door = finder.DoorOf(hash);
-      flight.line = finder.HomeLine(flight.door, hash);
-      PrefetchLineOf(flight.line);
+  const uint32_t* const first_late = late;
+  const auto ask_for_line = [&](size_t i) {
+    Flight& flight = flights[i % kStageFlights];
+    const uint64_t hash = keys[i].hash;
+    flight.door = finder.DoorOf(hash);
+    flight.line = finder.HomeLine(flight.door, hash);
+    PrefetchLineOf(flight.line);
+  };
+  const auto ask_for_row = [&](size_t i) {
+    Flight& flight = flights[i % kStageFlights];
+    const auto [row, handle] = finder.FirstSight(flight.door, flight.line, keys[i].hash);
+    ask(row);
+    flight.row = row;
+    flight.handle = handle;
+    if (following) ChangesFor(keys[i].hash).PrefetchSlot(handle);
+  };
+  const auto write = [&](size_t i) {
+    const Flight& flight = flights[i % kStageFlights];
+    if (RecordKey(flight.row) == keys[i].key && flight.row != kNothing) [[likely]] {
+      WriteRow(keys[i], flight.row, flight.handle);
+    } else {
+      *late++ = static_cast<uint32_t>(i);
     }
-    if (const size_t j = i - kAhead; j < n) {
-      Flight& flight = flights[j % kFlights];
-      const auto [row, handle] = finder.FirstSight(flight.door, flight.line, keys[j].hash);
-      ask_for_row(row);
-      flight.row = row;
-      flight.handle = handle;
-      if (following) ChangesFor(keys[j].hash).PrefetchSlot(handle);
-    }
-    if (const size_t k = i - 2 * kAhead; k < n) {
-      const Flight& flight = flights[k % kFlights];
-      if (RecordKey(flight.row) == keys[k].key && flight.row != kNothing) [[likely]] {
-        WriteRow(keys[k], flight.row, flight.handle);
-      } else {
-        *late++ = static_cast<uint32_t>(k);
-      }
-    }
-  }
-  num_late_ = static_cast<size_t>(late - late_.data());
+  };
+  InStages(all.size(), ask_for_line, ask_for_row, write);
+  return static_cast<size_t>(late - first_late);
 }
 
-void StepVisitor::VisitRowsAgain(std::span<const StepKey> keys) {
-  std::array<RowFinder::Sight, kFlights> sights;
+size_t StepVisitor::VisitRowsAgain(std::span<const StepKey> keys, uint32_t* late, size_t num_late) {
+  std::array<RowFinder::Sight, kStageFlights> sights;
   const RowFinder finder = store_.Finder(kNothing);
-  const RowRequest ask_for_row(rules_.layout().of(RowClass::kFull).words);
-  const size_t n = num_late_;
-  size_t num_late = 0;
-  for (size_t i = 0; i < n + 2 * kAhead; ++i) {
-    if (i < n) finder.AskForSecondSight(keys[late_[i]].hash);
-    if (const size_t j = i - kAhead; j < n) {
-      const uint64_t hash = keys[late_[j]].hash;
-      sights[j % kFlights] = finder.SecondSight(hash);
-      ask_for_row(sights[j % kFlights].row);
-      if (following_) ChangesFor(hash).PrefetchSlot(sights[j % kFlights].handle);
+  const RowRequest ask(rules_.layout().of(RowClass::kFull).words);
+  size_t left = 0;
+  const auto ask_for_row = [&](size_t i) {
+    const uint64_t hash = keys[late[i]].hash;
+    sights[i % kStageFlights] = finder.SecondSight(hash);
+    ask(sights[i % kStageFlights].row);
+    if (following_) ChangesFor(hash).PrefetchSlot(sights[i % kStageFlights].handle);
+  };
+  const auto write = [&](size_t i) {
+    const uint32_t place = late[i];
+    const auto [row, handle] = sights[i % kStageFlights];
+    if (RecordKey(row) == keys[place].key && row != kNothing) {
+      WriteRow(keys[place], row, handle);
+    } else {
+      late[left++] = place;
     }
-    if (const size_t k = i - 2 * kAhead; k < n) {
-      const uint32_t place = late_[k];
-      const auto [row, handle] = sights[k % kFlights];
-      if (RecordKey(row) == keys[place].key && row != kNothing) {
-        WriteRow(keys[place], row, handle);
-      } else {
-        late_[num_late++] = place;
-      }
-    }
-  }
-  num_late_ = num_late;
+  };
+  InStages(
+      num_late, [&](size_t i) { finder.AskForSecondSight(keys[late[i]].hash); }, ask_for_row,
+      write);
+  return left;
 }
 
 void StepVisitor::VisitLate(std::span<StepKey> keys) {
   // Rows are added and moved here, so nothing but hashes and guesses is kept from stage to stage.
-  std::array<RowHandle, kFlights> guesses;
-  const size_t n = num_late_;
-  for (size_t i = 0; i < n + 2 * kAhead; ++i) {
-    if (i < n) {
-      const uint64_t hash = keys[late_[i]].hash;
-      const ShardIndex& index = store_.shard_for(hash).index();
-      index.PrefetchLine(hash);
-      index.PrefetchOverflow(hash);
-    }
-    if (const size_t j = i - kAhead; j < n) {
-      guesses[j % kFlights] = PrefetchRow(keys[late_[j]].hash);
-    }
-    if (const size_t k = i - 2 * kAhead; k < n) {
-      StepKey& key = keys[late_[k]];
-      VisitKey(key, store_.shard_for(key.hash), guesses[k % kFlights]);
-    }
-  }
+  std::array<RowHandle, kStageFlights> guesses;
+  const auto ask_for_lines = [&](size_t i) {
+    const uint64_t hash = keys[late_[i]].hash;
+    const ShardIndex& index = store_.shard_for(hash).index();
+    index.PrefetchLine(hash);
+    index.PrefetchOverflow(hash);
+  };
+  const auto ask_for_row = [&](size_t i) {
+    guesses[i % kStageFlights] = PrefetchRow(keys[late_[i]].hash);
+  };
+  const auto visit = [&](size_t i) {
+    StepKey& key = keys[late_[i]];
+    VisitKey(key, store_.shard_for(key.hash), guesses[i % kStageFlights]);
+  };
+  InStages(num_late_, ask_for_lines, ask_for_row, visit);
 }
 
 RowHandle StepVisitor::PrefetchRow(uint64_t hash) const {
