@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <thread>
 
 #include "catamaran/base/faulty_file.h"
@@ -253,6 +254,36 @@ TEST_F(LearnerTest, StepsThatTwoRollbacksGoBackBehindCountOnce) {
   EXPECT_EQ(learner->status().skipped_steps, 3);
   Start();
   EXPECT_EQ(learner->status().skipped_steps, 3);
+  EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, ACommitThatWasSkippedAndAKillLeftThereCanBeGoneTo) {
+  Start();
+  TrainMany(0, 8);
+  const CommitReply first = Commit();
+  TrainMany(8, 16);
+  const CommitReply second = Commit();
+  TrainMany(16, 24);
+  std::map<std::string, std::string> files;
+  for (const std::string& name : fs.List("m/state")) {
+    files[JoinPath("m/state", name)] = fs.ReadAll(JoinPath("m/state", name));
+  }
+  ASSERT_TRUE(RollbackNow(*learner, first.commit).first.ok());
+  learner.reset();
+  // As if it had been killed before it could remove what is newer than the first commit.
+  for (const auto& [path, bytes] : files) {
+    if (!fs.Exists(path)) WriteFileAtomically(fs, path, bytes);
+  }
+  Start();
+  TrainMany(24, 32);
+  Commit();
+  ASSERT_TRUE(RollbackNow(*learner, second.commit).first.ok());
+  EXPECT_EQ(learner->state()->step(), second.step);
+  TrainMany(32, 40);
+  Commit();
+  EXPECT_EQ(DifferenceFromReplay(), "");
+  EXPECT_EQ(learner->status().skipped_steps, 2);
+  Start();
   EXPECT_EQ(DifferenceFromReplay(), "");
 }
 

@@ -19,13 +19,18 @@ namespace {
 
 constexpr int64_t kRecordsBetweenProgress = 4096;
 
-struct Skipped {
+struct Rollback {
+  LogOffset at = 0;  // where its record is
+  LogOffset to = 0;  // what the commit had read
+};
+
+struct Range {
   LogOffset begin = 0, end = 0;
 };
 
 // What has to be known of the log before it is applied.
 struct LogFacts {
-  std::vector<Skipped> skipped;
+  std::vector<Rollback> rollbacks;          // in their order
   std::map<std::string, std::string> info;  // of the last schema
   uint64_t program = 0;
 };
@@ -39,7 +44,7 @@ LogFacts Survey(const LogReader& log, LogOffset from, LogOffset to) {
     if (record.type == static_cast<uint8_t>(RecordType::kRollback)) {
       RollbackRecord rollback;
       Decode(record.payload, rollback);
-      facts.skipped.push_back({rollback.offset, record.offset});
+      facts.rollbacks.push_back({record.offset, rollback.offset});
     } else if (record.type == static_cast<uint8_t>(RecordType::kSchema)) {
       SchemaRecord schema;
       Decode(record.payload, schema);
@@ -48,6 +53,20 @@ LogFacts Survey(const LogReader& log, LogOffset from, LogOffset to) {
     }
   }
   return facts;
+}
+
+// The parts of the log whose steps are in the state at `end`, the last one first. A rollback makes
+// the state that of a commit, and what counted for the commit counts again: also what a rollback
+// after it had skipped.
+std::vector<Range> PartsThatCount(const std::vector<Rollback>& rollbacks, LogOffset end) {
+  std::vector<Range> parts;
+  for (auto rollback = rollbacks.rbegin(); rollback != rollbacks.rend(); ++rollback) {
+    if (rollback->at >= end) continue;
+    parts.push_back({rollback->at, end});
+    end = rollback->to;
+  }
+  parts.push_back({0, end});
+  return parts;
 }
 
 // Behind the record of that step.
@@ -124,11 +143,9 @@ ReplayResult Replay(const HostedModel& model, const LogReader& log, const Replay
   const LogOffset to = EndOf(options.to, log, from);
   if (to < from) Fail("{}: offset {} is before the commit, at {}", log.directory(), to, from);
   const LogFacts facts = Survey(log, from, to);
-  for (const Skipped& skipped : facts.skipped) {
-    if (skipped.begin < from && !part.stream.empty()) {
-      Fail("{}: a rollback goes back behind the commit; start from an earlier one",
-           log.directory());
-    }
+  const std::vector<Range> parts = PartsThatCount(facts.rollbacks, to);
+  if (parts.back().end < from && !part.stream.empty()) {
+    Fail("{}: a rollback goes back behind the commit; start from an earlier one", log.directory());
   }
   result.threads = options.threads > 0 ? options.threads : ThreadsOf(facts);
   const std::string isa(IsaName(DetectIsa()));
@@ -167,11 +184,10 @@ ReplayResult Replay(const HostedModel& model, const LogReader& log, const Replay
       options.progress(record.next, to);
     }
     if (action.kind != StreamAction::Kind::kStep) continue;
-    const bool skip =
-        std::any_of(facts.skipped.begin(), facts.skipped.end(), [&](const Skipped& skipped) {
-          return record.offset >= skipped.begin && record.offset < skipped.end;
-        });
-    if (skip) {
+    const bool counts = std::any_of(parts.begin(), parts.end(), [&](const Range& range) {
+      return record.offset >= range.begin && record.offset < range.end;
+    });
+    if (!counts) {
       ++result.skipped_steps;
     } else {
       const StepOutcome outcome = applier.Learn(action, *model.state);
