@@ -45,9 +45,9 @@ struct InferRequest {
   TimePoint deadline = TimePoint::max();  // max: none
   // Set by the caller when nobody waits for the answer any more. May be null.
   std::shared_ptr<std::atomic<bool>> cancelled;
-  // Whether the caller's thread may compute the answer itself, if that is short: waking another one
-  // costs more then.
-  bool run_here = false;
+  // How long the caller's thread may be busy with computing the answer itself, as far as that is
+  // known before: for something short waking another one costs more. 0: not at all.
+  int64_t run_here_ns = 0;
 
   // For learning.
   std::string session;        // what a rule may join later requests by

@@ -145,7 +145,7 @@ TEST(ModelServer, AListThatItsCallerMayRunIsAnsweredAsAnyOther) {
   EXPECT_TRUE(wanted.status().ok());  // from now on it is known how long that takes
   for (int i = 0; i < 3; ++i) {
     InferRequest request = TasteRequest({1, 2}, {0, 1, 2});
-    request.run_here = true;
+    request.run_here_ns = 1'000'000'000;
     Answer answer;
     host.Ask(std::move(request), answer);
     EXPECT_TRUE(answer["p"].Equals(wanted["p"]));

@@ -16,11 +16,11 @@
 namespace catamaran {
 namespace {
 
-// What a thread that brings requests may run itself, and for how long: it has others to read. A
-// list of items for one user is a run of its own in any case: there is nothing to gather it with.
+// What a thread that brings requests may run itself, beside what they allow, and for how long: it
+// has others to read. A list of items for one user is a run of its own in any case, however long:
+// there is nothing to gather it with.
 constexpr int64_t kShortRows = 16;
 constexpr int64_t kShortRunNs = 200'000;
-constexpr int64_t kShortListNs = 2'000'000;
 constexpr std::chrono::microseconds kLongestLead(500);
 
 int64_t BytesOf(const InferRequest& request) {
@@ -196,12 +196,14 @@ std::unique_ptr<BatchWorker> ServedModel::MakeWorker() {
 }
 
 bool ServedModel::IsShort(const PendingRequest& pending) const {
-  if (!pending.request.run_here || model_.config.batch.max_delay_us > 0) return false;
+  const int64_t most = pending.request.run_here_ns;
+  if (most == 0 || model_.config.batch.max_delay_us > 0) return false;
   if (pending.inputs.repeated != 0) {
     const int64_t item_ns = usual_.item_ns.load(std::memory_order_relaxed);
-    return item_ns > 0 && pending.rows <= kShortListNs / item_ns;
+    return item_ns > 0 && pending.rows <= most / item_ns;
   }
-  return pending.rows <= kShortRows && usual_.run_ns.load(std::memory_order_relaxed) < kShortRunNs;
+  return pending.rows <= kShortRows &&
+         usual_.run_ns.load(std::memory_order_relaxed) < std::min(kShortRunNs, most);
 }
 
 void ServedModel::Lead() {

@@ -15,7 +15,8 @@
 namespace catamaran {
 
 inline constexpr size_t kStageGroup = 32;
-// What a stage leaves for the next one of key i is at place i % kStageFlights.
+// What a stage leaves for the next one of key i is at place i % kStageFlights; what is there when
+// the third one comes to it, the second one left.
 inline constexpr size_t kStageFlights = 2 * kStageGroup;
 
 // Calls each function for each of the keys [0, n), in order. Between two of a key there is a group

@@ -8,6 +8,12 @@
 #include "catamaran/serve/wire/model_loading.h"
 
 namespace catamaran {
+namespace {
+
+// Of a request, by a thread that brings them.
+constexpr int64_t kLongestRun = 2'000'000;
+
+}  // namespace
 
 InferenceService::InferenceService(Gateway& gateway)
     : gateway_(gateway),
@@ -82,8 +88,9 @@ grpc::ServerUnaryReactor* InferenceService::ModelInfer(Context* context,
     InferRequest request = ReadInferRequest(*message);
     request.deadline = std::min(request.deadline, DeadlineOf(*context));
     request.cancelled = call->cancelled();
-    // Answers that are logged take their turn at the log: better the model's threads than ours.
-    request.run_here = gateway_.server().FindLearning(request.model) == nullptr;
+    // Answers that are logged take their turn at the log: better the model's threads than ours, of
+    // which there are others while one is busy.
+    if (gateway_.server().FindLearning(request.model) == nullptr) request.run_here_ns = kLongestRun;
     const bool raw = message->raw_input_contents_size() > 0;
     gateway_.server().Infer(std::move(request),
                             [call, raw, response](Status status, const InferResponse& answer) {

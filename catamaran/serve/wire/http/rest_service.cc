@@ -22,6 +22,9 @@
 namespace catamaran {
 namespace {
 
+// Of a request, by a thread whose other connections wait meanwhile.
+constexpr int64_t kLongestRun = 200'000;
+
 // Answers once, with what was made or why that could not be. Copies end the same request.
 class Ending {
  public:
@@ -247,7 +250,7 @@ void RestService::Infer(const Call& call) const {
   request.model = call.route.model;
   request.version = call.route.version;
   request.cancelled = call.request.cancelled;
-  request.run_here = true;
+  request.run_here_ns = kLongestRun;
   gateway_.server().Infer(std::move(request), [end = call.end, forms = std::move(forms)](
                                                   Status status, const InferResponse& response) {
     HttpResponse http;
