@@ -7,6 +7,7 @@ import images
 import twin
 
 t = twin.Twin()
+rectify = F.silu if t.options.smooth else F.relu
 
 
 class Block(torch.nn.Module):
@@ -19,7 +20,7 @@ class Block(torch.nn.Module):
                      else torch.nn.Identity())
 
     def forward(self, x):
-        return F.relu(self.past(x) + self.b(F.relu(self.a(x))))
+        return rectify(self.past(x) + self.b(rectify(self.a(x))))
 
 
 class Net(torch.nn.Module):
@@ -33,7 +34,7 @@ class Net(torch.nn.Module):
 
     def forward(self, image):
         x = ((image / 255 - 0.286) / 0.353)[:, None]
-        x = F.max_pool2d(F.relu(self.stem(x)), 2)
+        x = F.max_pool2d(rectify(self.stem(x)), 2)
         return self.head(self.blocks(x).mean((2, 3)))
 
     def augmented(self, image):

@@ -8,10 +8,11 @@ import twin
 
 nn = torch.nn
 t = twin.Twin()
+rectifier = nn.SiLU if t.options.smooth else nn.ReLU
 model = nn.Sequential(
-    t.conv("c1", padding=2), nn.ReLU(), nn.MaxPool2d(2),
-    t.conv("c2"), nn.ReLU(), nn.MaxPool2d(2),
-    nn.Flatten(), t.mlp("head"))
+    t.conv("c1", padding=2), rectifier(), nn.MaxPool2d(2),
+    t.conv("c2"), rectifier(), nn.MaxPool2d(2),
+    nn.Flatten(), t.mlp("head", rectifier))
 
 
 def logits(batch):
