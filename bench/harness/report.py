@@ -108,13 +108,11 @@ def verdict(bench, result):
 
 
 def markdown(report, benches, command):
-    """docs/performance.md."""
+    """A page of docs/performance."""
     machine, limits = report["machine"], report["machine"]["limits"]
     lines = [
         "# Performance", "",
-        "Made by the command below; [bench/README.md](../bench/README.md) says how it measures and "
-        "what keeps it fair. A ratio above 1 is ahead of the best peer, or of the goal where there "
-        "is no peer; the percentage is how much of the machine's own limit we reach.", "",
+        "[What the columns say](README.md).", "",
         f"`{command}` on {machine['processor']} ({machine['cores']} cores, "
         f"{best_isa(machine['instruction_sets'])}); GEMM {limits['gemm_gflops']:.0f} GFLOP/s, "
         f"memory {limits['read_gbs']:.1f} GB/s read and {limits['copy_gbs']:.1f} GB/s copied, "

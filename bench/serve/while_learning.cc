@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -17,7 +18,7 @@ namespace {
 constexpr double kWarmSeconds = 1, kMaximumSeconds = 2, kSeconds = 6, kAloneSeconds = 4;
 constexpr double kShareOfMaximum = 0.25;
 constexpr int64_t kRowsARequest = 1024;
-constexpr int64_t kBacklog = 400'000;  // examples; more than are learned from in a round
+constexpr int64_t kFirstBacklog = 400'000;  // examples, for a second
 
 class WhileLearning final : public Case {
  public:
@@ -33,7 +34,7 @@ class WhileLearning final : public Case {
     maximum_ = load_.Closed(kMaximumSeconds).Rate();
     FillUp();
     // Sizes of batches are prepared for when they first come.
-    Learn(1);
+    backlog_ = std::max(kFirstBacklog, static_cast<int64_t>(2 * kSeconds * Learn(1)));
   }
 
   Measurement Run() override {
@@ -67,8 +68,8 @@ class WhileLearning final : public Case {
   // Examples wait.
   void FillUp() {
     int64_t waiting = server_.client().Status().waiting_examples();
-    for (; waiting < kBacklog; waiting += kRowsARequest) examples_.Send(server_.client());
-    while (server_.client().Status().waiting_examples() < kBacklog) {
+    for (; waiting < backlog_; waiting += kRowsARequest) examples_.Send(server_.client());
+    while (server_.client().Status().waiting_examples() < backlog_) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
@@ -89,6 +90,7 @@ class WhileLearning final : public Case {
   ExampleRequests examples_;
   LoadClient load_;
   double maximum_ = 0;
+  int64_t backlog_ = kFirstBacklog;  // more than are learned from in a round
 };
 
 }  // namespace
