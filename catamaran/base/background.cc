@@ -1,5 +1,6 @@
 #include "catamaran/base/background.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -81,11 +82,24 @@ void GiveWay() {
 #ifdef __linux__
   // Of this thread alone; others that the process has stay as they are. Where it is not allowed,
   // the thread stays what it was.
-  constexpr int kBelow = 5;
+  constexpr int kBelow = 10;
   const auto self = static_cast<id_t>(syscall(SYS_gettid));
   errno = 0;
   const int now = getpriority(PRIO_PROCESS, self);
-  if (errno == 0 && now < kBelow) setpriority(PRIO_PROCESS, self, kBelow);
+  if (errno != 0) return;
+  const int wanted = std::max(now, kBelow);
+  if (now < wanted) setpriority(PRIO_PROCESS, self, wanted);
+  // In slices as short as there are, so that who wakes up does not wait for the end of one. Systems
+  // before Linux 6.12 know only one length.
+  struct {
+    uint32_t size = 48, policy = 0;  // of struct sched_attr; SCHED_OTHER
+    uint64_t flags = 0;
+    int32_t nice = 0;
+    uint32_t priority = 0;
+    uint64_t slice_ns = 100'000, deadline = 0, period = 0;
+  } attributes;
+  attributes.nice = wanted;
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
 #endif
 }
 

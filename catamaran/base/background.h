@@ -25,7 +25,7 @@ inline constexpr int64_t kBackgroundWaitNs = 2'400'000;
 std::thread StartBackground(std::function<void()> work);
 
 // Puts the thread that calls it below ordinary ones, for good: it gives way to them, and gets about
-// a quarter of a core where they leave nothing. For work that must go on, but not at the cost of
+// a tenth of a core where they leave nothing. For work that must go on, but not at the cost of
 // others.
 void GiveWay();
 
