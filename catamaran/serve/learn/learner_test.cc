@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "catamaran/base/faulty_file.h"
 #include "catamaran/commit/bytes_participant.h"
@@ -44,6 +45,16 @@ class LearnerTest : public ::testing::Test {
   }
   // The process dies: nothing is committed.
   void Kill() { learner.reset(); }
+  // 8 examples in the first, 16 in the second, and 8 more behind them.
+  std::pair<CommitReply, CommitReply> StartWithTwoCommits() {
+    Start();
+    TrainMany(0, 8);
+    const CommitReply first = Commit();
+    TrainMany(8, 16);
+    const CommitReply second = Commit();
+    TrainMany(16, 24);
+    return {first, second};
+  }
 
   void TrainMany(uint64_t from, uint64_t to) {
     for (uint64_t i = from; i < to; ++i) {
@@ -240,12 +251,7 @@ TEST_F(LearnerTest, ARollbackReturnsTheStateAndSkipsWhatCameAfter) {
 }
 
 TEST_F(LearnerTest, StepsThatTwoRollbacksGoBackBehindCountOnce) {
-  Start();
-  TrainMany(0, 8);
-  const CommitReply first = Commit();
-  TrainMany(8, 16);
-  const CommitReply second = Commit();
-  TrainMany(16, 24);
+  const auto [first, second] = StartWithTwoCommits();
   Commit();
   ASSERT_EQ(RollbackNow(*learner, second.commit).second.skipped_steps, 1);
   TrainMany(24, 32);
@@ -258,12 +264,7 @@ TEST_F(LearnerTest, StepsThatTwoRollbacksGoBackBehindCountOnce) {
 }
 
 TEST_F(LearnerTest, ACommitThatWasSkippedAndAKillLeftThereCanBeGoneTo) {
-  Start();
-  TrainMany(0, 8);
-  const CommitReply first = Commit();
-  TrainMany(8, 16);
-  const CommitReply second = Commit();
-  TrainMany(16, 24);
+  const auto [first, second] = StartWithTwoCommits();
   std::map<std::string, std::string> files;
   for (const std::string& name : fs.List("m/state")) {
     files[JoinPath("m/state", name)] = fs.ReadAll(JoinPath("m/state", name));
