@@ -35,7 +35,9 @@ BENCHMARK = Benchmark(
     notes="The models are bench/serve/*.ctm; servers and client as in serve-qps. A request has one "
           "row of the user's inputs and 500 of the item's. The peers run the model as it was trained: "
           "the C++ server looks the user's rows up once and repeats them, the Python servers repeat "
-          "the user's ids. Products split is ours with --split-products, which changes roundings; "
+          "the user's ids. Ours multiplies the user's columns once where they come first, to the "
+          "same bits. Products split is ours with --split-products, which divides the others too and "
+          "changes roundings; "
           "split by hand is the C++ server with a graph that takes one row of the user's. "
           "The 99th percentile is that of an open loop: requests are due at half of the "
           "rate just measured, and latency counts from when they are due.",

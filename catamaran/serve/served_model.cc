@@ -12,6 +12,7 @@
 #include "catamaran/serve/guarded.h"
 #include "catamaran/serve/learning.h"
 #include "catamaran/serve/learning_metrics.h"
+#include "catamaran/serve/model/rows_apart.h"
 
 namespace catamaran {
 namespace {
@@ -55,6 +56,10 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
   // Item lists may be longer than batches: some instances more.
   compile.max_shape_instances = BatchSizes(model_.config.limits.max_rows).size() + 8;
   infer_ = Compile(*model_.flat, model_.entry.infer, compile);
+  // So that a list for one user gets the same bits, whether its parts are computed apart or not.
+  if (auto ordered = OrderProducts(*model_.flat, *infer_->plan().function, compile.isa)) {
+    infer_ = Compile(*model_.flat, std::move(ordered), compile);
+  }
   if (infer_->commits()) {
     Fail("{}: {} changes state: a function that answers requests only reads it",
          model_.config.program, model_.entry.infer);

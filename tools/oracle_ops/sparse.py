@@ -42,7 +42,8 @@ def embedding_bag(c):
 
 @oracle("factorization_machine")
 def factorization_machine(c):
-    return 0.5 * (c.x.sum(-2) ** 2 - (c.x ** 2).sum(-2)).sum(-1)
+    x = c.x if c.more is None else torch.cat([c.x, c.more], -2)
+    return 0.5 * (x.sum(-2) ** 2 - (x ** 2).sum(-2)).sum(-1)
 
 
 @oracle("pairwise_dot")

@@ -76,33 +76,44 @@ inline T AddLanes(typename Vector<T>::V v) {
   return lanes[0];
 }
 
-// Each field times the sum of those before it: nothing is subtracted, so nothing cancels.
+// Numbers [i, i + L) of all fields of one example: each times the sum of those before it, so
+// nothing is subtracted and nothing cancels. `have` of them are there.
 template <class T>
-void Machine(const T* x, T* y, int64_t rows, int64_t fields, int64_t width) {
+struct MachineSums {
   using V = typename Vector<T>::V;
+  V total = {}, before = {};
+
+  void Add(const V& v) {
+    total += v * before;
+    before += v;
+  }
+  void AddFields(const T* x, int64_t fields, int64_t width, int64_t have, const T* end) {
+    if (have >= Vector<T>::kLanes) {
+      for (int64_t f = 0; f < fields; ++f) Add(Load(x + f * width));
+      return;
+    }
+    for (int64_t f = 0; f < fields; ++f) {
+      V v;
+      LoadFirst(x + f * width, have, end, &v);
+      Add(v);
+    }
+  }
+};
+
+template <class T>
+void Machine(const T* x, int64_t fields, const T* more, int64_t more_fields, T* y, int64_t rows,
+             int64_t width) {
   constexpr int64_t L = Vector<T>::kLanes;
   const T* end = x + rows * fields * width;
-  for (int64_t r = 0; r < rows; ++r, x += fields * width) {
-    V total = {};
-    int64_t i = 0;
-    for (; i + L <= width; i += L) {
-      V before = {};
-      for (int64_t f = 0; f < fields; ++f) {
-        const V v = Load(x + f * width + i);
-        total += v * before;
-        before += v;
-      }
+  const T* more_end = more + rows * more_fields * width;
+  for (int64_t r = 0; r < rows; ++r, x += fields * width, more += more_fields * width) {
+    MachineSums<T> sums;
+    for (int64_t i = 0; i < width; i += L) {
+      sums.before = typename Vector<T>::V{};
+      sums.AddFields(x + i, fields, width, width - i, end);
+      sums.AddFields(more + i, more_fields, width, width - i, more_end);
     }
-    if (i < width) {
-      V before = {};
-      for (int64_t f = 0; f < fields; ++f) {
-        V v;
-        LoadFirst(x + f * width + i, width - i, end, &v);
-        total += v * before;
-        before += v;
-      }
-    }
-    y[r] = AddLanes<T>(total);
+    y[r] = AddLanes<T>(sums.total);
   }
 }
 

@@ -14,8 +14,10 @@ constexpr int64_t kMostFields = 1024;
 
 template <class T>
 struct InteractionFunctions {
-  // y[r] = sum over f < g and i of x[r, f, i] x[r, g, i].
-  void (*machine)(const T* x, T* y, int64_t rows, int64_t fields, int64_t width);
+  // y[r] = sum over f < g and i of x[r, f, i] x[r, g, i], where the last fields of x stand in
+  // `more`, [rows, more_fields, width].
+  void (*machine)(const T* x, int64_t fields, const T* more, int64_t more_fields, T* y,
+                  int64_t rows, int64_t width);
   // dx[r, f, i] = dy[r] * sum over g != f of x[r, g, i].
   void (*machine_grad)(const T* x, const T* dy, T* dx, int64_t rows, int64_t fields, int64_t width);
   // y[r, (f, g)] = sum over i of x[r, f, i] x[r, g, i] for g < f, or g <= f with `self`.

@@ -91,6 +91,7 @@ constexpr OpRule kRules[] = {
     {"lstm", Rule::kTypes, 1},
     {"masked_fill"},
     {"matmul", Rule::kMatmul},
+    {"matmul_in_order", Rule::kMatmul},
     {"max", Rule::kAxis},
     {"max_pool", Rule::kTypes, 3},
     {"mean", Rule::kAxis},

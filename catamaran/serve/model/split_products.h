@@ -6,7 +6,8 @@
 //
 // so that the user's part can be computed once for all items (user_split.h). Sums are added up in
 // another order by that, as between two kernels: each result may differ by K · 2^-24 times the sum
-// of the sizes of its K products, in f32. Therefore it is done only where it was asked for.
+// of the sizes of its K products, in f32. Therefore it is done only where it was asked for; what
+// keeps its bits is in rows_apart.h.
 //
 // Thread safety: a function.
 

@@ -9,6 +9,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/ir/op_set.h"
+#include "catamaran/serve/model/rows_apart.h"
 #include "catamaran/serve/model/split_products.h"
 #include "catamaran/serve/model/user_sides.h"
 
@@ -82,9 +83,13 @@ void MakeItemPart(const Function& whole, const UserSides& sides, UserSplit& spli
 
 std::unique_ptr<const UserSplit> SplitByUser(const Program& flat, const Executable& whole,
                                              const std::vector<bool>& is_user, bool products) {
-  const std::unique_ptr<Function> changed =
-      products ? SplitProducts(flat, *whole.plan().function, is_user) : nullptr;
-  const Function& function = changed ? *changed : *whole.plan().function;
+  const Function* best = whole.plan().function.get();
+  const std::unique_ptr<Function> split_products =
+      products ? SplitProducts(flat, *best, is_user) : nullptr;
+  if (split_products) best = split_products.get();
+  const std::unique_ptr<Function> apart = TakeRowsApart(flat, *best, is_user);
+  if (apart) best = apart.get();
+  const Function& function = *best;
   const UserSides sides(function, is_user);
   if (!sides.IsWorthIt() || sides.Frontier().empty()) return nullptr;
   auto split = std::make_unique<UserSplit>();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "catamaran/nn/program_test_util.h"
+#include "catamaran/serve/model/rows_apart.h"
 
 namespace catamaran {
 namespace {
@@ -138,6 +139,89 @@ TEST(UserSplit, ProductsThatWereTakenApartDifferByRoundingsAlone) {
     }
     EXPECT_TRUE(AllClose(split->item->Run(program.state(), each).outputs[0], expected));
   }
+}
+
+// As kCrossed, and wide enough that a kernel has full and cut-off tiles; the machine's fields are
+// columns of the rows, as in DeepFM.
+constexpr const char* kOrdered = R"(program ordered
+table @t : u64 -> f32[18] = normal(std=1.0) { optimizer = adagrad(lr=0.1) }
+fm = factorization_machine(joint=true)
+deep = mlp([185, 70, 1])
+fn infer(user: u64[B, 4], item: u64[B, 6], dense: f32[B, 5]) -> (p: f32[B]) {
+  e = concat(lookup(@t, user), lookup(@t, item), axis=1)
+  x = concat(reshape(e, [B, 180]), dense, axis=1)
+  return reshape(deep(x), [B]) + fm(e)
+}
+)";
+
+// The function as it is served.
+std::shared_ptr<const Executable> Ordered(TestProgram& program) {
+  const Executable& whole = program.Get("infer");
+  auto ordered = OrderProducts(program.flat(), *whole.plan().function, whole.options().isa);
+  return ordered ? Compile(program.flat(), std::move(ordered), whole.options()) : nullptr;
+}
+
+Tensor Ids(int64_t rows, int64_t columns, uint64_t from) {
+  std::vector<uint64_t> ids;
+  for (int64_t i = 0; i < rows * columns; ++i) ids.push_back(from + static_cast<uint64_t>(i));
+  return Tensor::FromVector<uint64_t>({rows, columns}, ids);
+}
+
+TEST(UserSplit, ColumnsOfTheUserThatComeFirstAreMultipliedOnceToTheSameBits) {
+  TestProgram program(kOrdered);
+  const auto whole = Ordered(program);
+  if (whole == nullptr) GTEST_SKIP() << "no ordered products for this processor";
+  EXPECT_EQ(CountOf(*whole, "matmul_in_order"), 1);
+  const Tensor user = Ids(1, 4, 3);
+  const Tensor dense = Tensor::FromVector<float>({1, 5}, {0.25F, -2, 1.5F, 0.1F, -0.7F});
+  for (const int64_t rows : {8, 29, 150}) {
+    const Tensor items = Ids(rows, 6, 100);
+    std::vector<uint64_t> repeated;
+    for (int64_t i = 0; i < rows; ++i) repeated.insert(repeated.end(), {3, 4, 5, 6});
+    const RunResult expected =
+        whole->Run(program.state(), {{"user", Tensor::FromVector<uint64_t>({rows, 4}, repeated)},
+                                     {"item", items},
+                                     {"dense", Repeated(dense, rows)}});
+    for (const bool dense_too : {false, true}) {
+      const auto split = SplitByUser(program.flat(), *whole, {true, false, dense_too});
+      ASSERT_NE(split, nullptr);
+      EXPECT_EQ(CountOf(*split->user, "matmul_in_order"), 1);
+      EXPECT_EQ(CountOf(*split->item, "matmul_in_order"), dense_too ? 2 : 1);
+      std::map<std::string, Tensor> once = {{"user", user}}, each = {{"item", items}};
+      for (const size_t i : split->user_arguments) {
+        if (i == 2) once["dense"] = dense;
+      }
+      for (const size_t i : split->item_arguments) {
+        if (i == 2) each["dense"] = Repeated(dense, rows);
+      }
+      const RunResult first = split->user->Run(program.state(), once);
+      for (size_t i = 0; i < first.outputs.size(); ++i) {
+        each[split->user->output_name(i)] = Repeated(first.outputs[i], rows);
+      }
+      const RunResult parts = split->item->Run(program.state(), each);
+      EXPECT_TRUE(parts.outputs[0].Equals(expected.outputs[0])) << rows << " rows";
+    }
+  }
+}
+
+TEST(UserSplit, RowsOfBothAreNotPutTogetherWhereTheirPartsWillDo) {
+  TestProgram program(kOrdered);
+  const auto whole = Ordered(program);
+  if (whole == nullptr) GTEST_SKIP() << "no ordered products for this processor";
+  const auto split = SplitByUser(program.flat(), *whole, {true, false, true});
+  ASSERT_NE(split, nullptr);
+  EXPECT_EQ(CountOf(*whole, "concat"), 2);
+  EXPECT_EQ(CountOf(*split->item, "concat"), 1);  // of the weights of the first order
+}
+
+TEST(UserSplit, ColumnsOfTheUserThatComeLaterStayWithTheItems) {
+  TestProgram program(kOrdered);
+  const auto whole = Ordered(program);
+  if (whole == nullptr) GTEST_SKIP() << "no ordered products for this processor";
+  const auto split = SplitByUser(program.flat(), *whole, {false, true, false});
+  ASSERT_NE(split, nullptr);
+  EXPECT_EQ(CountOf(*split->user, "matmul_in_order"), 0);
+  EXPECT_EQ(CountOf(*split->item, "matmul_in_order"), 1);
 }
 
 TEST(UserSplit, AProductOfAProductThatWasTakenApartIsOneToo) {
