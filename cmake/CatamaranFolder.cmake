@@ -16,6 +16,8 @@
 #                     gRPC as "catamaran/NAME/x.grpc.pb.h"
 #   fuzz/x_fuzz.cc    a libFuzzer program bin/x_fuzz, in the fuzz preset
 #
+# Files of a library or of a program may be compiled in batches; see catamaran_batches.
+#
 # With SUBFOLDERS the files one level below belong to it too, but for those of WITHOUT; so does
 # each group of ops.
 # DEPS are folders (linked publicly, so their own DEPS come along; one that does not exist yet
@@ -59,6 +61,7 @@ function(catamaran_folder NAME)
     endif()
   endforeach()
 
+  catamaran_batches(${library} sources)
   foreach(proto IN LISTS protos)
     catamaran_protobuf(${proto} generated)
     list(APPEND sources ${generated})
@@ -105,6 +108,7 @@ function(catamaran_folder NAME)
   endforeach()
 
   if(NOT CATAMARAN_FUZZ)
+    catamaran_batches(${NAME}_test test_sources)
     if(alone_sources)
       add_library(${library}_alone OBJECT ${alone_sources})
       add_dependencies(${library}_alone ${library})
@@ -130,6 +134,35 @@ function(catamaran_folder NAME)
   endforeach()
 endfunction()
 
+# Replaces the files in the list VARIABLE by batches of them that compile as one, unless
+# CATAMARAN_BATCH_BYTES is 0 or there is but one file: most of a file's compile time goes to the
+# headers that it shares with its neighbours. tools/batch_sources says which files go together.
+# It looks into them, so what a file declares anew counts from the next configuring on; tools/build
+# configures every time.
+function(catamaran_batches TARGET VARIABLE)
+  list(LENGTH ${VARIABLE} count)
+  if(NOT CATAMARAN_BATCH_BYTES OR count LESS 2)
+    return()
+  endif()
+  set(files)
+  foreach(file IN LISTS ${VARIABLE})
+    get_filename_component(file "${file}" ABSOLUTE)
+    file(RELATIVE_PATH file "${PROJECT_SOURCE_DIR}" "${file}")
+    list(APPEND files "${file}")
+  endforeach()
+  execute_process(
+    COMMAND "${PROJECT_SOURCE_DIR}/tools/batch_sources" "${CATAMARAN_GEN_DIR}/batches/${TARGET}"
+      ${CATAMARAN_BATCH_BYTES} ${files}
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    OUTPUT_VARIABLE batches OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" batches "${batches}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC takes the files of a batch for headers, in which unnamed namespaces are suspicious.
+    set_source_files_properties(${batches} PROPERTIES COMPILE_OPTIONS -Wno-subobject-linkage)
+  endif()
+  set(${VARIABLE} ${batches} PARENT_SCOPE)
+endfunction()
+
 # One libFuzzer program, bin/x_fuzz for fuzz/x_fuzz.cc.
 function(catamaran_fuzzer SOURCE LIBRARY)
   get_filename_component(fuzzer ${SOURCE} NAME_WE)
@@ -143,6 +176,7 @@ endfunction()
 function(catamaran_program NAME)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS;LIBS")
   list(TRANSFORM ARG_DEPS PREPEND catamaran_)
+  catamaran_batches(${NAME} ARG_SOURCES)
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${ARG_LIBS} ${ARG_DEPS})
 endfunction()
