@@ -31,6 +31,7 @@ MemoryStore::MemoryStore(const TableConfig& config, const MemoryTableOptions& op
     : config_((CheckTableConfig(config), config)),
       layout_(config_),
       codec_(config_),
+      pull_rows_(PullRowsFor(codec_.isa())),
       shard_bits_(CheckShards(options.shards)) {
   for (int i = 0; i < options.shards; ++i) {
     shards_.push_back(

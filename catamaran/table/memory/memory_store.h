@@ -16,6 +16,7 @@
 
 #include "catamaran/base/function_ref.h"
 #include "catamaran/table/memory/epochs.h"
+#include "catamaran/table/memory/pull_rows_simd.h"
 #include "catamaran/table/memory/row_finder.h"
 #include "catamaran/table/memory/shard.h"
 #include "catamaran/table/row_codec.h"
@@ -77,12 +78,13 @@ class MemoryStore {
 
  private:
   // Keys that are key `first` and so on of a Pull.
-  template <bool kPlainFloats, int kWidth>
+  template <bool kPlainFloats>
   void PullSome(std::span<const uint64_t> keys, float* out, size_t first, Missing missing) const;
 
   const TableConfig config_;
   const RowLayout layout_;
   const RowCodec codec_;
+  const PullRowsFn pull_rows_;
   const int shard_bits_;
   mutable Epochs epochs_;
   std::vector<std::unique_ptr<Shard>> shards_;

@@ -21,12 +21,11 @@ enum class Outcome : uint8_t { kRow, kWaiting, kOther, kAgain };
 alignas(64) const uint32_t kNothing[row_words::kKey + 4 + kMaxTableWidth] = {};
 
 // Copies the embedding of a row whose tag word was `tag`; false if it has changed since.
-template <bool kPlainFloats, int kWidth = 0>
+template <bool kPlainFloats>
 inline bool CopyEmbedding(const RowCodec& codec, const RowLayout::Class& words, const uint32_t* row,
                           uint32_t tag, float* out) {
   if constexpr (kPlainFloats) {
-    LoadWords(row + words.embedding, reinterpret_cast<uint32_t*>(out),
-              kWidth > 0 ? kWidth : words.columns);
+    LoadWords(row + words.embedding, reinterpret_cast<uint32_t*>(out), words.columns);
     return RowIsUnchanged(row, tag);
   } else {
     std::array<uint32_t, kMaxTableWidth> copy;
@@ -39,12 +38,12 @@ inline bool CopyEmbedding(const RowCodec& codec, const RowLayout::Class& words, 
 
 // Copies the embedding of a row of the full width; whether it was the row of `key`. If not, `out`
 // holds anything.
-template <bool kPlainFloats, int kWidth>
+template <bool kPlainFloats>
 inline bool CopyIfItIs(const RowCodec& codec, const RowLayout::Class& words, const uint32_t* row,
                        uint64_t key, float* out) {
   const uint32_t tag = LoadWordAcquire(row + row_words::kTag);
   return TagIsReadable(tag) && LoadRowKey(row) == key &&
-         CopyEmbedding<kPlainFloats, kWidth>(codec, words, row, tag, out);
+         CopyEmbedding<kPlainFloats>(codec, words, row, tag, out);
 }
 
 // Copies the embedding of a row, if it is the row of `key`.
@@ -84,23 +83,17 @@ Outcome Look(const Shard& shard, const RowLayout& layout, const RowCodec& codec,
 // Asks for all lines that hold words [first, last] of a row, but the end of long ones. How many
 // requests that makes does not depend on where in a line the row begins, so the processor never
 // guesses it wrong; a line that is asked for twice costs nothing.
-template <int kWords = 0>
 inline void AskForWords(const uint32_t* row, int first, int last) {
   constexpr int kLine = 16;
   constexpr int kMost = 8 * kLine;  // from there on the processor sees the pattern itself
   last = std::min(last, first + kMost);
-  if constexpr (kWords == kLine) {
-    PrefetchLineOf(row + first);
-    PrefetchLineOf(row + first + kLine);
-  } else {
-    for (int word = first; word < last; word += kLine) PrefetchLineOf(row + word);
-  }
+  for (int word = first; word < last; word += kLine) PrefetchLineOf(row + word);
   PrefetchLineOf(row + last);
 }
 
 }  // namespace
 
-template <bool kPlainFloats, int kWidth>
+template <bool kPlainFloats>
 void MemoryStore::PullSome(std::span<const uint64_t> keys, float* out, size_t first,
                            Missing missing) const {
   const auto width = static_cast<size_t>(config_.width);
@@ -112,41 +105,47 @@ void MemoryStore::PullSome(std::span<const uint64_t> keys, float* out, size_t fi
   const Epochs::Guard guard(epochs_);
   const size_t n = keys.size();
 
-  // A key on its way through the stages of row_finder.h: what is seen is copied, and if it was not
-  // the key's row the key is late.
-  struct Flight {
-    uint64_t hash;
-    const ShardDoor* door;
-    const IndexLine* line;
-    const uint32_t* row;
+  // Through the stages of row_finder.h: what is seen is copied, and if it was not the key's row the
+  // key is late.
+  const auto copy = [&](const uint32_t* row, size_t k) {
+    return CopyIfItIs<kPlainFloats>(codec_, full, row, keys[k], out + k * width);
   };
-  std::array<Flight, kStageFlights> flights;
   std::array<uint16_t, kPart> late;
   size_t num_late = 0;
-  const auto ask_for_line = [&](size_t i) {
-    Flight& flight = flights[i % kStageFlights];
-    flight.hash = hash_of(i);
-    flight.door = finder.DoorOf(flight.hash);
-    flight.line = finder.HomeLine(flight.door, flight.hash);
-    PrefetchLineOf(flight.line);
-  };
-  const auto ask_for_row = [&](size_t i) {
-    Flight& flight = flights[i % kStageFlights];
-    flight.row = finder.FirstSight(flight.door, flight.line, flight.hash).row;
-    AskForWords<kWidth>(flight.row, row_words::kTag, last_word);
-  };
-  const auto copy = [&](const uint32_t* row, size_t k) {
-    return CopyIfItIs<kPlainFloats, kWidth>(codec_, full, row, keys[k], out + k * width);
-  };
-  InStages(n, ask_for_line, ask_for_row, [&](size_t i) {
-    if (!copy(flights[i % kStageFlights].row, i)) late[num_late++] = static_cast<uint16_t>(i);
-  });
+  if constexpr (kPlainFloats) {
+    const PullRows pull{
+        .finder = finder, .mixed_seed = seed, .embedding = full.embedding, .width = full.columns};
+    num_late = pull_rows_(pull, keys.data(), n, out, late.data());
+  } else {
+    struct Flight {
+      uint64_t hash;
+      const ShardDoor* door;
+      const IndexLine* line;
+      const uint32_t* row;
+    };
+    std::array<Flight, kStageFlights> flights;
+    const auto ask_for_line = [&](size_t i) {
+      Flight& flight = flights[i % kStageFlights];
+      flight.hash = hash_of(i);
+      flight.door = finder.DoorOf(flight.hash);
+      flight.line = finder.HomeLine(flight.door, flight.hash);
+      PrefetchLineOf(flight.line);
+    };
+    const auto ask_for_row = [&](size_t i) {
+      Flight& flight = flights[i % kStageFlights];
+      flight.row = finder.FirstSight(flight.door, flight.line, flight.hash).row;
+      AskForWords(flight.row, row_words::kTag, last_word);
+    };
+    InStages(n, ask_for_line, ask_for_row, [&](size_t i) {
+      if (!copy(flights[i % kStageFlights].row, i)) late[num_late++] = static_cast<uint16_t>(i);
+    });
+  }
 
   std::array<const uint32_t*, kPart> rows;  // of those that are late
   for (size_t i = 0; i < num_late; ++i) finder.AskForSecondSight(hash_of(late[i]));
   for (size_t i = 0; i < num_late; ++i) {
     rows[i] = finder.SecondSight(hash_of(late[i])).row;
-    AskForWords<kWidth>(rows[i], row_words::kTag, last_word);
+    AskForWords(rows[i], row_words::kTag, last_word);
   }
   for (size_t i = 0; i < num_late; ++i) {
     const size_t k = late[i];
@@ -164,11 +163,9 @@ void MemoryStore::Pull(std::span<const uint64_t> keys, std::span<float> out,
     const auto part = keys.subspan(first, std::min(kPart, keys.size() - first));
     float* const to = out.data() + first * static_cast<size_t>(config_.width);
     if (config_.store != RowStore::kF32) {
-      PullSome<false, 0>(part, to, first, missing);
-    } else if (config_.width == 16) {  // the most common one, without loops over its columns
-      PullSome<true, 16>(part, to, first, missing);
+      PullSome<false>(part, to, first, missing);
     } else {
-      PullSome<true, 0>(part, to, first, missing);
+      PullSome<true>(part, to, first, missing);
     }
   }
 }

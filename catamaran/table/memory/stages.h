@@ -3,7 +3,8 @@
 // The order in which many keys go through the three stages of a look-up (row_finder.h): in groups,
 // each stage one group behind the stage before. The requests of a stage wait for the addresses of
 // their pages, and only those wait together that the processor sees at once: in a loop that does
-// nothing else these are many more keys than in one loop with all three stages.
+// nothing else these are many more keys than in one loop with all three stages. The loops should be
+// short, and each in a function of its own, which has all registers to itself (pull_rows_simd.cc).
 //
 // Thread safety: functions of their arguments.
 
@@ -19,18 +20,34 @@ inline constexpr size_t kStageGroup = 32;
 // the third one comes to it, the second one left.
 inline constexpr size_t kStageFlights = 2 * kStageGroup;
 
-// Calls each function for each of the keys [0, n), in order. Between two of a key there is a group
-// of each stage.
+// Calls each function, stage by stage, for the groups that the keys [0, n) fall into, in order:
+// stage(first key, how many, number of the group). Between two of a group there is one group of
+// each other stage.
+template <class AskForLines, class AskForRows, class Use>
+inline __attribute__((always_inline)) void InGroups(size_t n, AskForLines&& ask_for_lines,
+                                                    AskForRows&& ask_for_rows, Use&& use) {
+  const size_t groups = (n + kStageGroup - 1) / kStageGroup;
+  const auto call = [&](auto& stage, size_t group) __attribute__((always_inline)) {
+    const size_t first = group * kStageGroup;
+    stage(first, std::min(kStageGroup, n - first), group);
+  };
+  for (size_t group = 0; group < groups + 2; ++group) {
+    if (group < groups) call(ask_for_lines, group);
+    if (group >= 1 && group - 1 < groups) call(ask_for_rows, group - 1);
+    if (group >= 2) call(use, group - 2);
+  }
+}
+
+// The same, calling each function for each key.
 template <class AskForLine, class AskForRow, class Use>
 inline __attribute__((always_inline)) void InStages(size_t n, AskForLine&& ask_for_line,
                                                     AskForRow&& ask_for_row, Use&& use) {
-  for (size_t at = 0; at < n + 2 * kStageGroup; at += kStageGroup) {
-    for (size_t i = at, end = std::min(n, at + kStageGroup); i < end; ++i) ask_for_line(i);
-    if (at < kStageGroup) continue;
-    for (size_t i = at - kStageGroup, end = std::min(n, at); i < end; ++i) ask_for_row(i);
-    if (at < 2 * kStageGroup) continue;
-    for (size_t i = at - 2 * kStageGroup, end = std::min(n, at - kStageGroup); i < end; ++i) use(i);
-  }
+  const auto each = [](auto& stage) __attribute__((always_inline)) {
+    return [&stage](size_t first, size_t count, size_t) __attribute__((always_inline)) {
+      for (size_t i = first; i < first + count; ++i) stage(i);
+    };
+  };
+  InGroups(n, each(ask_for_line), each(ask_for_row), each(use));
 }
 
 }  // namespace catamaran
