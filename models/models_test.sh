@@ -39,6 +39,14 @@ for group in "$source"/models/*/; do
     is "$model: steps with a finite loss" "$(grep -c '"kind":"train".*"loss":[0-9-]' run/metrics.jsonl)" 3
     is "$model: a validation" "$(grep -c '"kind":"valid"' run/metrics.jsonl)" 1
     is "$model: no step was refused" "$(grep -c '"refused"' run/metrics.jsonl)" 0
+    # What bench/zoo compares in f64 is what builders made, with f64 for f32.
+    grep -qs '^double$' "${program%.ctm}.recipe" || continue
+    run 0 show "$program" --expand
+    sed 's/\bf32\b/f64/g' out.txt >double.ctm
+    rm -rf run
+    run 0 train double.ctm --data rows.jsonl --schema rows.schema --batch 8 --out run --log-every 1 --quiet
+    is "$model in f64: steps with a finite loss" \
+      "$(grep -c '"kind":"train".*"loss":[0-9-]' run/metrics.jsonl)" 3
   done
 done
 

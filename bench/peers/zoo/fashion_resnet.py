@@ -7,7 +7,6 @@ import images
 import twin
 
 t = twin.Twin()
-rectify = F.silu if t.options.smooth else F.relu
 
 
 class Block(torch.nn.Module):
@@ -20,7 +19,7 @@ class Block(torch.nn.Module):
                      else torch.nn.Identity())
 
     def forward(self, x):
-        return rectify(self.past(x) + self.b(rectify(self.a(x))))
+        return F.relu(self.past(x) + self.b(F.relu(self.a(x))))
 
 
 class Net(torch.nn.Module):
@@ -34,7 +33,7 @@ class Net(torch.nn.Module):
 
     def forward(self, image):
         x = ((image / 255 - 0.286) / 0.353)[:, None]
-        x = F.max_pool2d(rectify(self.stem(x)), 2)
+        x = F.max_pool2d(F.relu(self.stem(x)), 2)
         return self.head(self.blocks(x).mean((2, 3)))
 
     def augmented(self, image):
@@ -52,12 +51,12 @@ model = Net()
 
 
 def loss(batch):
-    y = model(model.augmented(batch["image"].float()))
+    y = model(model.augmented(twin.real(batch["image"])))
     return F.cross_entropy(y, batch["label"].long(), label_smoothing=0.1)
 
 
 def predict(batch):
-    image = batch["image"].float()
+    image = twin.real(batch["image"])
     return model(image) + model(image.flip(2))
 
 

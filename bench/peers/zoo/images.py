@@ -4,6 +4,8 @@ import math
 
 import torch
 
+import twin
+
 
 def norm(t, path, eps=1e-5):
     """Our norm over the batch, rank 4."""
@@ -38,4 +40,4 @@ def one_cycle(optimizer, steps):
 
 def cifar(image):
     """Bytes [B, H, W, 3] as numbers [B, 3, H, W] of mean 0 and variance 1."""
-    return ((image.float() / 255 - 0.473) / 0.251).permute(0, 3, 1, 2).contiguous()
+    return ((twin.real(image) / 255 - 0.473) / 0.251).permute(0, 3, 1, 2).contiguous()

@@ -8,17 +8,16 @@ import twin
 
 nn = torch.nn
 t = twin.Twin()
-rectifier = nn.SiLU if t.options.smooth else nn.ReLU
 model = nn.Sequential(
-    t.conv("c1", padding=2), rectifier(), nn.MaxPool2d(2),
-    t.conv("c2"), rectifier(), nn.MaxPool2d(2),
-    nn.Flatten(), t.mlp("head", rectifier))
+    t.conv("c1", padding=2), nn.ReLU(), nn.MaxPool2d(2),
+    t.conv("c2"), nn.ReLU(), nn.MaxPool2d(2),
+    nn.Flatten(), t.mlp("head"))
 
 
 def logits(batch):
-    return model(batch["image"][:, None].float() / 255)
+    return model(twin.real(batch["image"][:, None]) / 255)
 
 
 sgd = torch.optim.SGD(model.parameters(), lr=0.03, momentum=0.9, nesterov=True, weight_decay=0.0005)
 t.fit(model, [sgd], lambda batch: F.cross_entropy(logits(batch), batch["label"].long()), logits,
-      schedulers=[images.cosine(sgd, 6450, 1290)])
+      schedulers=[images.cosine(sgd, 6450, 2580)])

@@ -11,7 +11,7 @@ model = torch.nn.Sequential(torch.nn.Flatten(), t.mlp("net"))
 
 
 def logits(batch):
-    return model(batch["image"].float() / 255)
+    return model(twin.real(batch["image"]) / 255)
 
 
 sgd = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.0001)

@@ -7,7 +7,6 @@ import images
 import twin
 
 t = twin.Twin()
-rectify = F.silu if t.options.smooth else F.relu6
 
 
 def conv_norm(path, **settings):
@@ -25,7 +24,7 @@ class Inverted(torch.nn.Module):
         self.narrow = conv_norm(path + ".narrow")
 
     def forward(self, x):
-        y = self.narrow(rectify(self.filter(rectify(self.widen(x)))))
+        y = self.narrow(F.relu6(self.filter(F.relu6(self.widen(x)))))
         return x + y if self.residual else y
 
 
@@ -47,9 +46,9 @@ class MobileNetV2(torch.nn.Module):
         self.fc = t.linear("fc")
 
     def forward(self, batch):
-        x = rectify(self.stem(images.cifar(batch["image"])))
-        x = self.narrow(rectify(self.filter(x)))
-        return self.fc(rectify(self.last(self.blocks(x))).mean((2, 3)))
+        x = F.relu6(self.stem(images.cifar(batch["image"])))
+        x = self.narrow(F.relu6(self.filter(x)))
+        return self.fc(F.relu6(self.last(self.blocks(x))).mean((2, 3)))
 
 
 model = MobileNetV2()

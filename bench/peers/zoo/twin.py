@@ -102,6 +102,11 @@ def on_device(array):
     return torch.from_numpy(array).to(torch.get_default_device())
 
 
+def real(tensor):
+    """A tensor as floating point of the precision that --precision names."""
+    return tensor.to(torch.get_default_dtype())
+
+
 def read_safetensors(path):
     """{name: array} of a file in the layout of safetensors."""
     types = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "I32": np.int32,
@@ -182,16 +187,19 @@ class Twin:
         parser.add_argument("--device", default="cpu", help="cuda: on a GPU, in full f32")
         parser.add_argument("--no-cudnn", action="store_true",
                             help="by other kernels: how far PyTorch is from itself")
+        parser.add_argument("--no-mkldnn", action="store_true", help="the same on a processor")
+        parser.add_argument("--precision", choices=["f32", "f64"], default="f32",
+                            help="of all numbers; f64 needs a state in f64")
         parser.add_argument("--first", action="store_true", help="only the first losses")
-        parser.add_argument("--smooth", action="store_true",
-                            help="without kinks, where the recipe says so")
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--out", required=True, help="the results, as JSON")
         self.options = parser.parse_args()
         torch.set_num_threads(self.options.threads)
         torch.set_default_device(self.options.device)
+        torch.set_default_dtype({"f32": torch.float32, "f64": torch.float64}[self.options.precision])
         torch.backends.cudnn.enabled = not self.options.no_cudnn
         torch.backends.cudnn.allow_tf32 = False  # of products it is the default
+        torch.backends.mkldnn.enabled = not self.options.no_mkldnn
         torch.manual_seed(self.options.seed)
         self.train = Columns(self.options.train)
         if not self.options.window:
