@@ -11,39 +11,40 @@ namespace {
 constexpr int64_t kCommonColumns = 16;
 constexpr ptrdiff_t kMostWords = 128;  // asked for; then the processor sees the pattern itself
 
-// kColumns 0: as many as the push says. What the loop needs is in local variables, which compiler
-// barriers do not make it load again.
-template <int64_t kColumns, bool kFollowing>
-size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t* late) {
-  struct Flight {
-    const ShardDoor* door;
-    const IndexLine* line;
-  };
-  struct Found {
-    uint32_t* row;
-    RowHandle handle;
-  };
-  Flight flights[kStageFlights];
-  Found found[kStageFlights];
-  const RowFinder finder = push.finder;
-  const uint32_t* const nothing = finder.nothing();
-  const int64_t columns = kColumns > 0 ? kColumns : push.step.columns;
-  const float rate = push.step.rate, epsilon = push.step.epsilon;
-  const ptrdiff_t embedding = push.embedding, last_word = push.row_words - 1;
-  [[maybe_unused]] const ptrdiff_t asked_words = std::min(last_word, kMostWords);
-  const uint32_t last_seen = push.last_seen;
-  const uint32_t* const first_late = late;
+// What the stages leave for each other, of the keys of one group.
+struct Flights {
+  const ShardDoor* doors[kStageGroup];
+  const IndexLine* lines[kStageGroup];
+  uint32_t* rows[kStageGroup];
+  RowHandle handles[kStageGroup];
+};
 
-  const auto ask_for_line = [&](size_t i) __attribute__((always_inline)) {
+// The stages are functions of their own, so that each has all registers for what its loop needs.
+// What they need is in local variables, which compiler barriers do not make them load again.
+#define CATAMARAN_STAGE __attribute__((noinline))
+
+CATAMARAN_STAGE void AskForLines(const RowwisePush& push, const StepKey* keys, size_t n,
+                                 Flights& flights) {
+  const RowFinder finder = push.finder;
+  for (size_t i = 0; i < n; ++i) {
     const uint64_t hash = keys[i].hash;
     const ShardDoor* const door = finder.DoorOf(hash);
     const IndexLine* const line = finder.HomeLine(door, hash);
-    flights[i % kStageFlights] = {door, line};
     PrefetchLineOf(line);
-  };
-  const auto ask_for_row = [&](size_t i) __attribute__((always_inline)) {
-    const auto [door, line] = flights[i % kStageFlights];
-    const auto [row, handle] = finder.FirstSightByJumps(door, line, keys[i].hash);
+    flights.doors[i] = door;
+    flights.lines[i] = line;
+  }
+}
+
+template <int64_t kColumns, bool kFollowing>
+CATAMARAN_STAGE void AskForRows(const RowwisePush& push, const StepKey* keys, size_t n,
+                                Flights& flights) {
+  const RowFinder finder = push.finder;
+  const ptrdiff_t last_word = push.row_words - 1;
+  [[maybe_unused]] const ptrdiff_t asked_words = std::min(last_word, kMostWords);
+  for (size_t i = 0; i < n; ++i) {
+    const auto [row, handle] =
+        finder.FirstSightByJumps(flights.doors[i], flights.lines[i], keys[i].hash);
     // As many requests wherever in a line the row begins, so that the processor never guesses it
     // wrong; a line that is asked for twice costs nothing. Shows and clicks are not touched.
     constexpr ptrdiff_t kFirst = row_words::kLastSeen;
@@ -54,21 +55,32 @@ size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t
       for (ptrdiff_t w = kFirst + 16; w < asked_words; w += 16) PrefetchLineOf(row + w);
     }
     PrefetchLineOf(row + last_word);
-    found[i % kStageFlights].row = row;
+    flights.rows[i] = row;
     if constexpr (kFollowing) {
-      found[i % kStageFlights].handle = handle;
+      flights.handles[i] = handle;
       push.changes[finder.ShardOf(keys[i].hash)]->PrefetchSlot(handle);
     }
-  };
-  const auto write = [&](size_t i) __attribute__((always_inline)) {
+  }
+}
+
+// Returns where the next late key goes. `first` is the number of the first key.
+template <int64_t kColumns, bool kFollowing>
+CATAMARAN_STAGE uint32_t* Write(const RowwisePush& push, const StepKey* keys, size_t n,
+                                const Flights& flights, size_t first, uint32_t* late) {
+  const uint32_t* const nothing = push.finder.nothing();
+  const int64_t columns = kColumns > 0 ? kColumns : push.step.columns;
+  const float rate = push.step.rate, epsilon = push.step.epsilon;
+  const ptrdiff_t embedding = push.embedding;
+  const uint32_t last_seen = push.last_seen;
+  for (size_t i = 0; i < n; ++i) {
     const StepKey& key = keys[i];
-    uint32_t* const row = found[i % kStageFlights].row;
+    uint32_t* const row = flights.rows[i];
     if (RecordKey(row) != key.key || row == nothing) [[unlikely]] {
-      *late++ = static_cast<uint32_t>(i);
-      return;
+      *late++ = static_cast<uint32_t>(first + i);
+      continue;
     }
     if constexpr (kFollowing) {
-      push.changes[finder.ShardOf(key.hash)]->BeforeSlotChange(found[i % kStageFlights].handle);
+      push.changes[push.finder.ShardOf(key.hash)]->BeforeSlotChange(flights.handles[i]);
     }
     auto* const numbers = reinterpret_cast<float*>(row + embedding);
     const uint32_t tag = BeginRowWrite(row);
@@ -77,9 +89,27 @@ size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t
     MoveRowwise(rate, epsilon, numbers, numbers + columns,
                 ScaledGradient{key.gradient, key.factor, key.scale}, columns);
     EndRowWrite(row, tag);
-  };
+  }
+  return late;
+}
 
-  InStages(n, ask_for_line, ask_for_row, write);
+// kColumns 0: as many as the push says.
+template <int64_t kColumns, bool kFollowing>
+size_t PushRows(const RowwisePush& push, const StepKey* keys, size_t n, uint32_t* late) {
+  Flights flights[2];
+  const uint32_t* const first_late = late;
+  InGroups(
+      n,
+      [&](size_t first, size_t count, size_t group) {
+        AskForLines(push, keys + first, count, flights[group % 2]);
+      },
+      [&](size_t first, size_t count, size_t group) {
+        AskForRows<kColumns, kFollowing>(push, keys + first, count, flights[group % 2]);
+      },
+      [&](size_t first, size_t count, size_t group) {
+        late =
+            Write<kColumns, kFollowing>(push, keys + first, count, flights[group % 2], first, late);
+      });
   return static_cast<size_t>(late - first_late);
 }
 
