@@ -1,8 +1,8 @@
 #include "catamaran/base/background.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <memory>
 #include <semaphore>
 #include <utility>
@@ -27,7 +27,9 @@ namespace {
 // its share of what the two have in common.
 class Pace {
  public:
-  Pace() : begin_(SteadyClock().Now()) {
+  // Below `least_share` of a core it does not wait.
+  Pace(int64_t slice_ns, double least_share)
+      : slice_ns_(slice_ns), least_share_(least_share), begin_(SteadyClock().Now()) {
     std::thread([talk = talk_] {
 #ifdef __linux__
       const sched_param none{};
@@ -48,21 +50,50 @@ class Pace {
   Pace& operator=(const Pace&) = delete;
 
   void Breathe() {
-    if (SteadyClock().Now() - begin_ < kBackgroundSliceNs) return;
+    const int64_t now = SteadyClock().Now();
+    if (now - begin_ < slice_ns_) return;
+    begin_ = now;
+    if (least_share_ > 0 && share_.Look(now) < least_share_) return;
     if (!asked_) talk_->wanted.release();
     asked_ = !talk_->granted.try_acquire_for(std::chrono::nanoseconds(kBackgroundWaitNs));
     begin_ = SteadyClock().Now();
   }
 
  private:
+  // How much of a core this thread has had lately.
+  class Share {
+   public:
+    double Look(int64_t now) {
+      const int64_t used = OwnProcessorNs();
+      const double wall = static_cast<double>(now - from_), own = static_cast<double>(used - used_);
+      if (wall > kForgetNs) {  // half of it
+        from_ = now - static_cast<int64_t>(wall / 2);
+        used_ = used - static_cast<int64_t>(own / 2);
+      }
+      return wall > 0 ? own / wall : 0;
+    }
+
+   private:
+    static constexpr double kForgetNs = 200e6;
+    static int64_t OwnProcessorNs() {
+      timespec time{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+    }
+    int64_t from_ = SteadyClock().Now(), used_ = OwnProcessorNs();
+  };
+
   struct Talk {
     // Not binary: the end may be said beside a wish that is still open.
     std::counting_semaphore<> wanted{0}, granted{0};
     std::atomic<bool> over = false;
   };
+  const int64_t slice_ns_;
+  const double least_share_;
   const std::shared_ptr<Talk> talk_ = std::make_shared<Talk>();
   bool asked_ = false;
   int64_t begin_;
+  Share share_;
 };
 
 thread_local Pace* pace = nullptr;
@@ -71,7 +102,7 @@ thread_local Pace* pace = nullptr;
 
 std::thread StartBackground(std::function<void()> work) {
   return std::thread([work = std::move(work)] {
-    Pace own;
+    Pace own(kBackgroundSliceNs, 0);
     pace = &own;
     work();
     pace = nullptr;
@@ -79,6 +110,9 @@ std::thread StartBackground(std::function<void()> work) {
 }
 
 void GiveWay() {
+  thread_local const std::unique_ptr<Pace> own =
+      std::make_unique<Pace>(kGivingWaySliceNs, kShareThatWaits);
+  pace = own.get();
 #ifdef __linux__
   // Of this thread alone; others that the process has stay as they are. Where it is not allowed,
   // the thread stays what it was.
@@ -87,19 +121,7 @@ void GiveWay() {
   errno = 0;
   const int now = getpriority(PRIO_PROCESS, self);
   if (errno != 0) return;
-  const int wanted = std::max(now, kBelow);
-  if (now < wanted) setpriority(PRIO_PROCESS, self, wanted);
-  // In slices as short as there are, so that who wakes up does not wait for the end of one. Systems
-  // before Linux 6.12 know only one length.
-  struct {
-    uint32_t size = 48, policy = 0;  // of struct sched_attr; SCHED_OTHER
-    uint64_t flags = 0;
-    int32_t nice = 0;
-    uint32_t priority = 0;
-    uint64_t slice_ns = 100'000, deadline = 0, period = 0;
-  } attributes;
-  attributes.nice = wanted;
-  syscall(SYS_sched_setattr, 0, &attributes, 0);
+  if (now < kBelow) setpriority(PRIO_PROCESS, self, kBelow);
 #endif
 }
 

@@ -24,14 +24,17 @@ inline constexpr int64_t kBackgroundWaitNs = 2'400'000;
 // Starts `work` in the background. It must not throw.
 std::thread StartBackground(std::function<void()> work);
 
-// Puts the thread that calls it below ordinary ones, for good: it gives way to them, and gets about
-// a tenth of a core where they leave nothing. For work that must go on, but not at the cost of
-// others.
+// Puts the thread that calls it below ordinary ones, for good. For work that must go on, but not at
+// the cost of others: it has a lower priority and, as in the background, waits after each slice
+// until a core is idle, but only while it gets at least kShareThatWaits of a core. So it has about
+// a tenth of one where others leave nothing. To be called once.
 void GiveWay();
+inline constexpr int64_t kGivingWaySliceNs = 600'000;
+inline constexpr double kShareThatWaits = 0.2;
 
 // To be called now and then by everything that may run in the background, at least every few
-// microseconds' worth of work, holding nothing that others wait for. When this thread's slice is
-// over it waits until the next one; on other threads it does nothing.
+// microseconds' worth of work, holding nothing that those wait for who answer requests. When this
+// thread's slice is over it waits until the next one; on other threads it does nothing.
 void Breathe();
 
 }  // namespace catamaran

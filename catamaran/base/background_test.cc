@@ -11,26 +11,52 @@
 namespace catamaran {
 namespace {
 
-TEST(Background, WorkOfManySlicesComesToItsEndThoughNoCoreIsIdle) {
-  std::atomic<bool> stop = false;
-  std::vector<std::thread> busy;
-  for (unsigned i = 0; i < std::thread::hardware_concurrency() + 1; ++i) {
-    busy.emplace_back([&] {
-      while (!stop) {
-      }
-    });
-  }
-  int slices = 0;
-  StartBackground([&] {
-    for (; slices < 20; ++slices) {
-      const int64_t end = SteadyClock().Now() + kBackgroundSliceNs;
-      while (SteadyClock().Now() < end) {
-      }
-      Breathe();
+// While it lives there is more to do than there are cores.
+class NoCoreIsIdle {
+ public:
+  NoCoreIsIdle() {
+    for (unsigned i = 0; i < std::thread::hardware_concurrency() + 1; ++i) {
+      threads_.emplace_back([this] {
+        while (!stop_) {
+        }
+      });
     }
+  }
+  ~NoCoreIsIdle() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+int WorkForSlices(int count, int64_t slice_ns) {
+  int slices = 0;
+  for (; slices < count; ++slices) {
+    const int64_t end = SteadyClock().Now() + slice_ns;
+    while (SteadyClock().Now() < end) {
+    }
+    Breathe();
+  }
+  return slices;
+}
+
+TEST(Background, WorkOfManySlicesComesToItsEndThoughNoCoreIsIdle) {
+  const NoCoreIsIdle busy;
+  int slices = 0;
+  StartBackground([&] { slices = WorkForSlices(20, kBackgroundSliceNs); }).join();
+  EXPECT_EQ(slices, 20);
+}
+
+TEST(Background, SoDoesThatOfAThreadThatGivesWay) {
+  const NoCoreIsIdle busy;
+  int slices = 0;
+  std::thread([&] {
+    GiveWay();
+    slices = WorkForSlices(20, kGivingWaySliceNs);
   }).join();
-  stop = true;
-  for (std::thread& thread : busy) thread.join();
   EXPECT_EQ(slices, 20);
 }
 

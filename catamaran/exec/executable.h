@@ -81,6 +81,8 @@ struct RunOptions {
   int64_t deadline = 0;                 // by the State's clock; 0: none
   const CancelToken* cancel = nullptr;  // outlives the run
   Profile* profile = nullptr;           // where its time is counted; null: nowhere
+  // Its thread may be one that gives way (base/background.h): it is asked for between ops.
+  bool breathes = false;
 };
 
 struct RunStatus {

@@ -109,6 +109,7 @@ class Frame final : public RunServices {
   }
   const CancelToken* cancel() const { return options_.cancel; }
   int64_t deadline() const { return options_.deadline; }
+  bool breathes() const { return options_.breathes; }
   const Clock& clock() const { return state_->clock(); }
   // Where the ops of this run are counted, or null.
   FrameProfile* measuring() const { return measuring_; }

@@ -1,5 +1,6 @@
 #include "catamaran/exec/interpreter.h"
 
+#include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
 #include "catamaran/exec/op_error.h"
@@ -122,7 +123,7 @@ bool AdvanceStrand(Strand& strand, [[maybe_unused]] FrameProfile* profile) {
   // A flag that is always there keeps the question out of the loop.
   static const CancelToken kNever;
   const CancelToken& cancel = frame.cancel() ? *frame.cancel() : kNever;
-  const bool watched = frame.deadline() != 0;
+  const bool watched = frame.deadline() != 0, breathes = frame.breathes();
   int until_look = 0;
   const Step* step = nullptr;
   [[maybe_unused]] uint64_t begin = kMeasured ? Ticks() : 0;
@@ -139,6 +140,8 @@ bool AdvanceStrand(Strand& strand, [[maybe_unused]] FrameProfile* profile) {
           until_look = kStepsPerLook;
           if (frame.clock().Now() >= frame.deadline()) Fail("the deadline of the run has passed");
         }
+        if (breathes) [[unlikely]]
+          Breathe();
         status = step->run(*step->context);
         if constexpr (kMeasured) {
           begin = profile->Done(static_cast<size_t>(step->context->node), begin);

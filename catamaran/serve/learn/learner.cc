@@ -251,6 +251,7 @@ void Learner::LookAtMover() {
 }
 
 void Learner::Turn(LogCursor& cursor) {
+  Breathe();
   TakeRequests();
   LookAtMover();
   int64_t wait = kLongestWait;

@@ -155,6 +155,7 @@ StepOutcome LogApplier::Learn(const StreamAction& action, State& state) {
     if (feeds.empty()) Fail("none of its examples fits this program");
     Predict(feeds, state);
     RunOptions run;
+    run.breathes = true;
     run.event_time = action.time_ns;
     const RunStatus status = train_->Run(state, feeds, results_->buffers(), run);
     outcome.trained = status.committed;
