@@ -11,7 +11,7 @@
 namespace catamaran::cli {
 namespace {
 
-using Json = nlohmann::json;
+using Answer = nlohmann::json;
 
 std::string InferBody(const FeedRequest& request) {
   std::string body = fmt::format(R"({{"id":"{}","parameters":{{"event_time_ns":{},"log":{}}},)",
@@ -30,8 +30,8 @@ std::string InferBody(const FeedRequest& request) {
   return body + '}';
 }
 
-Json Parsed(const std::string& path, const std::string& text) {
-  Json answer = Json::parse(text, nullptr, false);
+Answer Parsed(const std::string& path, const std::string& text) {
+  Answer answer = Answer::parse(text, nullptr, false);
   if (answer.is_discarded()) Fail("{}: the service's answer is no JSON: {}", path, text);
   return answer;
 }
@@ -52,10 +52,10 @@ bool ServiceClient::Infer(const FeedRequest& request, std::vector<float>& probab
   std::string answer;
   if (!Call(path, InferBody(request), answer)) return false;
   try {
-    const Json json = Parsed(path, answer);
+    const Answer json = Parsed(path, answer);
     probabilities = json.at("outputs").at(0).at("data").get<std::vector<float>>();
     if (step != nullptr) *step = json.at("parameters").at("step").get<int64_t>();
-  } catch (const Json::exception&) {
+  } catch (const Answer::exception&) {
     Fail("{}: the service's answer has no probabilities: {}", path, answer);
   }
   if (probabilities.size() != request.stories.size()) {
@@ -86,7 +86,7 @@ bool ServiceClient::Status(ServiceStatus& status) {
   const std::string path = fmt::format("/v1/models/{}/learning", model_);
   std::string answer;
   if (!Call(path, "", answer)) return false;
-  const Json json = Parsed(path, answer);
+  const Answer json = Parsed(path, answer);
   const auto number = [&](const char* name, auto& to) {
     const auto found = json.find(name);
     if (found != json.end() && found->is_number()) {
