@@ -56,8 +56,12 @@ void Tile(int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, c
   for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < V; ++v) {
-      const float* from = start + r * ld_start + v * kLanes;
-      sums[r][v] = start == nullptr ? Zeros() : v + 1 < V ? Load(from) : Load(from, tail);
+      if (start == nullptr) {
+        sums[r][v] = Zeros();
+      } else {
+        const float* from = start + r * ld_start + v * kLanes;
+        sums[r][v] = v + 1 < V ? Load(from) : Load(from, tail);
+      }
     }
   }
   for (int64_t p = 0; p < k; ++p, b += ldb) {
@@ -166,16 +170,19 @@ void Pack(const OrderedProduct& p, int64_t j, int64_t columns, float* packed) {
   }
 }
 
-// Rows whose steps are large powers of two would meet in few lines of the first cache. Returns the
-// product with a copy in place of rows [r, r + rows).
-OrderedProduct WithCopiedRows(OrderedProduct p, int64_t r, int64_t rows, float* copy) {
+// The product of rows [r, r + rows) alone. Rows whose steps are large powers of two would meet in
+// few lines of the first cache, so `copy` gets them.
+OrderedProduct OfCopiedRows(OrderedProduct p, int64_t r, int64_t rows, float* copy) {
   const int64_t step = (p.k + 15) / 16 * 16 + 16;
   for (int64_t i = 0; i < rows; ++i) {
     __builtin_memcpy(copy + i * step, p.a + (r + i) * p.lda,
                      static_cast<size_t>(p.k) * sizeof(float));
   }
-  p.a = copy - r * step;
+  p.m = rows;
+  p.a = copy;
   p.lda = step;
+  if (p.start != nullptr) p.start += r * p.ld_start;
+  p.c += r * p.ldc;
   return p;
 }
 
@@ -187,15 +194,15 @@ void Multiply(const OrderedProduct& product, const PackedMemory* memory) {
     const int64_t columns = product.n - j < block ? product.n - j : block;
     Pack(product, j, columns, memory->panels);
     ForEachRowTile(product.m, Tiles2::kMostRows, [&](int64_t r, int64_t rows) {
-      const OrderedProduct p =
-          copies_rows ? WithCopiedRows(product, r, rows, memory->rows) : product;
+      const OrderedProduct p = copies_rows ? OfCopiedRows(product, r, rows, memory->rows) : product;
+      const int64_t first = copies_rows ? 0 : r;
       const float* b = memory->panels;
       for (int64_t from = 0; from < columns; from += kPanel, b += k * kPanel) {
         const int64_t left = columns - from;
         if (left > kLanes) {
-          Run<Tiles2>(p, r, rows, j + from, left < kPanel ? left : kPanel, b, kPanel);
+          Run<Tiles2>(p, first, rows, j + from, left < kPanel ? left : kPanel, b, kPanel);
         } else {
-          Run<Tiles1>(p, r, rows, j + from, left, b, kPanel);
+          Run<Tiles1>(p, first, rows, j + from, left, b, kPanel);
         }
       }
     });

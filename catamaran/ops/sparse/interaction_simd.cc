@@ -111,7 +111,7 @@ void Machine(const T* x, int64_t fields, const T* more, int64_t more_fields, T* 
     for (int64_t i = 0; i < width; i += L) {
       sums.before = typename Vector<T>::V{};
       sums.AddFields(x + i, fields, width, width - i, end);
-      sums.AddFields(more + i, more_fields, width, width - i, more_end);
+      if (more_fields > 0) sums.AddFields(more + i, more_fields, width, width - i, more_end);
     }
     y[r] = AddLanes<T>(sums.total);
   }
