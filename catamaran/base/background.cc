@@ -120,8 +120,7 @@ void GiveWay() {
   const auto self = static_cast<id_t>(syscall(SYS_gettid));
   errno = 0;
   const int now = getpriority(PRIO_PROCESS, self);
-  if (errno != 0) return;
-  if (now < kBelow) setpriority(PRIO_PROCESS, self, kBelow);
+  if (errno == 0 && now < kBelow) setpriority(PRIO_PROCESS, self, kBelow);
 #endif
 }
 

@@ -145,8 +145,8 @@ void AddServeOptions(CLI::App& command, ServeOptions& o) {
   command.add_flag("--no-warm-up", o.no_warm_up, "do not run each size once before it is ready");
   command.add_flag(
       "--split-products", o.split_products,
-      "one user, many items: products of both are computed once a user in part, and may "
-      "differ by roundings");
+      "one user, many items: the user's part of a product is computed once also where its columns "
+      "stand behind an item's; answers may differ by roundings");
   command.add_option("--max-rows", o.limits.max_rows, "of one request (4096)")
       ->check(CLI::Range(1, 1 << 24));
   command.add_option("--max-request-bytes", o.limits.max_bytes, "of one request's inputs (64 MiB)")

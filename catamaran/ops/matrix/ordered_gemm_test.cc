@@ -32,7 +32,9 @@ constexpr Sizes kSizes[] = {{1, 128, 221}, {1, 5, 3},        {2, 300, 17},
 class OrderedGemmTest : public testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
-    if (GetParam() > DetectIsa() || !HasOrderedGemm(GetParam())) GTEST_SKIP() << "not here";
+    if (GetParam() > DetectIsa() || !HasOrderedGemm(GetParam())) {
+      GTEST_SKIP() << "this processor does not have " << IsaName(GetParam());
+    }
   }
 };
 

@@ -3,9 +3,10 @@
 // A function in two parts, for requests with one user and many items: what depends on the user's
 // arguments alone, which is run once a request, and the rest, which is run for each item and gets
 // the first part's results. Both are made from the program, op by op; where rows are put together
-// of both, their parts are taken apart (rows_apart.h). Results have the bits of the whole, unless
-// products may be taken apart that would change them (split_products.h). Rows must be independent
-// (row_independence.h).
+// of both, their parts are taken apart (rows_apart.h), which changes no bit; that is done where it
+// would change some only if it is asked for (split_products.h). The user's part has one row where
+// the whole has many, and a library may round a product of one row in another way. Rows must be
+// independent (row_independence.h).
 //
 // Thread safety: a UserSplit is immutable; UserSplits may be used from many threads.
 
