@@ -113,7 +113,7 @@ void MemoryStore::PullSome(std::span<const uint64_t> keys, float* out, size_t fi
   std::array<uint16_t, kPart> late;
   size_t num_late = 0;
   if constexpr (kPlainFloats) {
-    const PullRows pull{
+    const PullContext pull{
         .finder = finder, .mixed_seed = seed, .embedding = full.embedding, .width = full.columns};
     num_late = pull_rows_(pull, keys.data(), n, out, late.data());
   } else {

@@ -24,7 +24,7 @@ struct Flights {
 // The stages are functions of their own, so that each has all registers for what its loop needs.
 #define CATAMARAN_STAGE __attribute__((noinline))
 
-CATAMARAN_STAGE void AskForLines(const PullRows& pull, const uint64_t* keys, size_t n,
+CATAMARAN_STAGE void AskForLines(const PullContext& pull, const uint64_t* keys, size_t n,
                                  Flights& flights) {
   const RowFinder finder = pull.finder;
   const uint64_t seed = pull.mixed_seed;
@@ -41,7 +41,7 @@ CATAMARAN_STAGE void AskForLines(const PullRows& pull, const uint64_t* keys, siz
 }
 
 template <int kWidth>
-CATAMARAN_STAGE void AskForRows(const PullRows& pull, size_t n, Flights& flights) {
+CATAMARAN_STAGE void AskForRows(const PullContext& pull, size_t n, Flights& flights) {
   const RowFinder finder = pull.finder;
   const ptrdiff_t last_word = pull.embedding + (kWidth > 0 ? kWidth : pull.width) - 1;
   [[maybe_unused]] const ptrdiff_t asked_words = last_word < kMostWords ? last_word : kMostWords;
@@ -86,7 +86,7 @@ inline __attribute__((always_inline)) void CopyWords(const uint32_t* from, float
 
 // Returns where the next late key goes. `first` is the number of the first key.
 template <int kWidth>
-CATAMARAN_STAGE uint16_t* Copy(const PullRows& pull, const uint64_t* keys, size_t n,
+CATAMARAN_STAGE uint16_t* Copy(const PullContext& pull, const uint64_t* keys, size_t n,
                                const Flights& flights, float* out, size_t first, uint16_t* late) {
   const ptrdiff_t embedding = pull.embedding;
   const int width = kWidth > 0 ? kWidth : pull.width;
@@ -105,7 +105,7 @@ CATAMARAN_STAGE uint16_t* Copy(const PullRows& pull, const uint64_t* keys, size_
 
 // kWidth 0: as wide as the pull says.
 template <int kWidth>
-size_t Pull(const PullRows& pull, const uint64_t* keys, size_t n, float* out, uint16_t* late) {
+size_t Pull(const PullContext& pull, const uint64_t* keys, size_t n, float* out, uint16_t* late) {
   Flights flights[2];
   const uint16_t* const first_late = late;
   InGroups(
@@ -123,7 +123,8 @@ size_t Pull(const PullRows& pull, const uint64_t* keys, size_t n, float* out, ui
   return static_cast<size_t>(late - first_late);
 }
 
-size_t PullAny(const PullRows& pull, const uint64_t* keys, size_t n, float* out, uint16_t* late) {
+size_t PullAny(const PullContext& pull, const uint64_t* keys, size_t n, float* out,
+               uint16_t* late) {
   return pull.width == kCommonWidth ? Pull<kCommonWidth>(pull, keys, n, out, late)
                                     : Pull<0>(pull, keys, n, out, late);
 }

@@ -16,7 +16,7 @@
 namespace catamaran {
 
 // All that the keys of a look-up have in common.
-struct PullRows {
+struct PullContext {
   RowFinder finder;
   uint64_t mixed_seed = 0;  // Mix64 of the table's
   int embedding = 0;        // its first word
@@ -26,7 +26,7 @@ struct PullRows {
 // Writes the embeddings of `keys`, one after another, to `out`, and returns how many were not
 // found: `late` gets their places among the keys, and `out` holds anything there. REQUIRES: the
 // caller has a guard of the table's Epochs; at most 65,536 keys.
-using PullRowsFn = size_t (*)(const PullRows& pull, const uint64_t* keys, size_t num_keys,
+using PullRowsFn = size_t (*)(const PullContext& pull, const uint64_t* keys, size_t num_keys,
                               float* out, uint16_t* late);
 
 // Of the code built for `isa`, or the nearest below it that was built.
