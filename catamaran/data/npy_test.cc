@@ -12,9 +12,9 @@
 namespace catamaran {
 namespace {
 
-class Npy : public testing::Test {
+class Npy : public ::testing::Test {
  protected:
-  Npy() : path_(testing::TempDir() + std::to_string(getpid()) + ".npy") {}
+  Npy() : path_(::testing::TempDir() + std::to_string(getpid()) + ".npy") {}
   ~Npy() override {
     if (fs_.Exists(path_)) fs_.Remove(path_);
   }

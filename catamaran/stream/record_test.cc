@@ -77,8 +77,8 @@ TEST(Record, RowsComeBackAndOneRowMayStandForAll) {
   EXPECT_LT(logged.bytes.size(), EncodeRows(1, rows, 3).bytes.size());
   DecodeRows(logged, SomeColumns(), back);
   EXPECT_EQ(back.rows(), 3);
-  EXPECT_THAT(back[4].ints.span(), testing::ElementsAre(INT64_MIN, INT64_MIN, INT64_MIN));
-  EXPECT_THAT(back[0].floats.span(), testing::ElementsAre(0, 0.5F, 0, 0.5F, 0, 0.5F));
+  EXPECT_THAT(back[4].ints.span(), ::testing::ElementsAre(INT64_MIN, INT64_MIN, INT64_MIN));
+  EXPECT_THAT(back[0].floats.span(), ::testing::ElementsAre(0, 0.5F, 0, 0.5F, 0, 0.5F));
 }
 
 TEST(Record, WhateverTheBytesHoldIsReadOrRefused) {

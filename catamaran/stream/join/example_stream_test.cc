@@ -129,9 +129,9 @@ TEST(ExampleStream, ARefusalWaitsForItsRecord) {
   r.Add(RecordType::kRefusal, 1, RefusalRecord{7, "why"});
   ExampleStream stream;
   stream.NoteRefusal(7);
-  EXPECT_THAT(stream.unrecorded_refusals(), testing::ElementsAre(7));
+  EXPECT_THAT(stream.unrecorded_refusals(), ::testing::ElementsAre(7));
   ApplyAll(stream, r, 0, 2, [](const StreamAction&) {});
-  EXPECT_THAT(stream.unrecorded_refusals(), testing::IsEmpty());
+  EXPECT_THAT(stream.unrecorded_refusals(), ::testing::IsEmpty());
   EXPECT_EQ(stream.counts().refused_steps, 1);
 }
 
