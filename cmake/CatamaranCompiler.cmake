@@ -26,6 +26,11 @@ add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -Werror=return
 if(CATAMARAN_WERROR)
   add_compile_options(-Werror)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC looks for memory to free from 512 MiB on, and not from 128: a batch of files mostly stays
+  # below.
+  add_compile_options(--param=ggc-min-heapsize=524288)
+endif()
 
 if(CATAMARAN_SANITIZE)
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
