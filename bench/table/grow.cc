@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -19,16 +18,6 @@ namespace catamaran::bench {
 namespace {
 
 constexpr size_t kBatch = 2000;
-
-int64_t PeakResidentBytes() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  int64_t kilobytes = 0;
-  while (status >> word) {
-    if (word == "VmHWM:") status >> kilobytes;
-  }
-  return kilobytes * 1024;
-}
 
 // Calls insert(keys of 2,000 new ranks), until there are `rows`.
 template <class Insert>

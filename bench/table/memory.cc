@@ -17,7 +17,8 @@
 namespace catamaran::bench {
 namespace {
 
-constexpr uint64_t kBatch = 10'000;
+constexpr uint64_t kBatch = 2000;
+constexpr uint64_t kLookEvery = 10'000;
 constexpr uint64_t kFirstPoint = 1'000'000;
 constexpr int64_t kKeyBytes = 8;
 constexpr int64_t kMetadataBytes = 12;
@@ -47,17 +48,20 @@ int64_t NeededBytes(const TableConfig& config) {
 
 Measurement Grow(const std::string& name, uint64_t rows) {
   const TableConfig config = ConfigOf(name);
-  const int64_t before = ResidentBytes();
-  const std::unique_ptr<DurableTable> table = MakeTable(config);
-  Pusher pusher(*table, kBatch);
-  const auto needed = static_cast<double>(NeededBytes(config));
   std::vector<uint64_t> keys(kBatch);
+  int64_t not_the_tables = AnonymousBytes();
+  const std::unique_ptr<DurableTable> table = MakeTable(config);
+  table->EndCut(table->Cut(true), true);  // from here on it marks what the next one has to save
+  const int64_t with_empty_table = AnonymousBytes();
+  Pusher pusher(*table, kBatch);
+  not_the_tables += AnonymousBytes() - with_empty_table;
+  const auto needed = static_cast<double>(NeededBytes(config));
   double worst = 0, worst_rows = 0, last = 0;
   for (uint64_t rank = 0; rank < rows;) {
     for (uint64_t& key : keys) key = KeyOf(rank++);
     pusher.Push(keys.data());
-    if (rank < std::min(kFirstPoint, rows)) continue;
-    last = static_cast<double>(ResidentBytes() - before) / static_cast<double>(rank);
+    if (rank < std::min(kFirstPoint, rows) || rank % kLookEvery != 0) continue;
+    last = static_cast<double>(AnonymousBytes() - not_the_tables) / static_cast<double>(rank);
     if (last > worst) worst = last, worst_rows = static_cast<double>(rank);
   }
   const auto share = worst / needed - 1;
@@ -72,7 +76,7 @@ Measurement Grow(const std::string& name, uint64_t rows) {
 class MemoryCase final : public Case {
  public:
   MemoryCase(std::string name, uint64_t rows)
-      : name_(std::move(name)), rows_(std::max(kBatch, rows / kBatch * kBatch)) {
+      : name_(std::move(name)), rows_(std::max(kLookEvery, rows / kLookEvery * kLookEvery)) {
     NeedMemory(2 * NeededBytes(ConfigOf(name_)) * static_cast<int64_t>(rows_));
   }
   Measurement Run() override {

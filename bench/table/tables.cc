@@ -89,15 +89,24 @@ int64_t ResidentBytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-int64_t AvailableBytes() {
-  std::ifstream meminfo("/proc/meminfo");
-  std::string word;
+namespace {
+
+// The figure in kilobytes after a word of a file in /proc, in bytes.
+int64_t BytesAfter(const char* word, const char* path) {
+  std::ifstream file(path);
+  std::string at;
   int64_t kilobytes = 0;
-  while (meminfo >> word) {
-    if (word == "MemAvailable:") meminfo >> kilobytes;
+  while (file >> at) {
+    if (at == word) file >> kilobytes;
   }
   return kilobytes * 1024;
 }
+
+}  // namespace
+
+int64_t AnonymousBytes() { return BytesAfter("RssAnon:", "/proc/self/status"); }
+int64_t PeakResidentBytes() { return BytesAfter("VmHWM:", "/proc/self/status"); }
+int64_t AvailableBytes() { return BytesAfter("MemAvailable:", "/proc/meminfo"); }
 
 void NeedMemory(int64_t bytes) {
   const int64_t available = AvailableBytes();

@@ -52,6 +52,10 @@ class Pusher {
 
 // Bytes of this process in memory, now.
 int64_t ResidentBytes();
+// Those of them that are no file's, as programs and their libraries are.
+int64_t AnonymousBytes();
+// The most that were in memory so far.
+int64_t PeakResidentBytes();
 // Bytes that could be had, of the machine.
 int64_t AvailableBytes();
 // Throws SkipCase if there are fewer.

@@ -1,15 +1,18 @@
 // table/memory/index_line.h
 //
-// A line of the index: 64 bytes with up to twelve entries. An entry is the handle of a row and an
-// 8-bit tag from the hash of its key, 0 for none. Beside them:
+// A line of the index: 64 bytes with up to fifteen entries. An entry is one word: the handle of a
+// row in the lower bits, and in the bits that the handles of the segment leave a tag from the hash
+// of its key, 0 for none. Those are eight bits while a shard has less than four million rows; each
+// doubling beyond that takes one. Beside them, in one word:
 //
 //   overflow   how many entries whose home is this line lie in later ones (it saturates), and how
 //              far from here the farthest of them may be
 //   version    changes whenever an entry of this line goes or gets another handle, so that a
 //              reader who did not find a key knows whether that was the reason
+//   handles    how many bits they have; the same as long as the line is in use
 //
 // Thread safety: one thread writes, any number read. All words are read and written as atomics; in
-// builds without the thread sanitizer the tags are read at once by a vector instruction.
+// builds without the thread sanitizer several entries are read at once by vector instructions.
 
 #pragma once
 
@@ -21,69 +24,72 @@
 
 namespace catamaran {
 
-// Bits i of the result are set where tag i of a line equals `tag`.
+// Bit i stands for entry i of a line.
 using EntryMask = uint32_t;
 
 struct alignas(64) IndexLine {
-  static constexpr int kEntries = 12;
+  static constexpr int kEntries = 15;
   static constexpr EntryMask kAllEntries = (1u << kEntries) - 1;
 
-  uint32_t handles[kEntries];
-  uint32_t tags[kEntries / 4];
-  uint32_t state;  // overflow count (7 bits), reach (9 bits), version (16 bits)
+  uint32_t entries[kEntries];
+  uint32_t state;  // overflow count (6 bits), reach (8), version (15), bits of handles (3)
 
-  // Never 0. Lines are chosen by the high bits of a hash, so this takes the low ones.
-  static uint8_t TagOf(uint64_t hash) {
-    const auto low = static_cast<uint8_t>(hash);
-    return low == 0 ? 1 : low;
+  // The entries that have the tag of a hash.
+  EntryMask Match(uint64_t hash) const {
+    const int bits = HandleBits(State());
+    return WithTag(TagOf(hash, bits), bits);
   }
-
-  EntryMask Match(uint8_t tag) const {
-#if defined(__SSE2__) && !CATAMARAN_ROW_WORDS_ARE_ATOMICS
-    const __m128i all = _mm_load_si128(reinterpret_cast<const __m128i*>(tags));
-    const __m128i equal = _mm_cmpeq_epi8(all, _mm_set1_epi8(static_cast<char>(tag)));
-    asm volatile("" ::: "memory");
-    return static_cast<EntryMask>(_mm_movemask_epi8(equal)) & kAllEntries;
-#else
-    EntryMask mask = 0;
-    for (int w = 0; w < kEntries / 4; ++w) {
-      const uint32_t four = LoadWordAcquire(tags + w);
-      for (int b = 0; b < 4; ++b) {
-        mask |= EntryMask{static_cast<uint8_t>(four >> (8 * b)) == tag} << (4 * w + b);
-      }
-    }
-    return mask;
-#endif
-  }
-  EntryMask Empty() const { return Match(0); }
+  EntryMask Empty() const { return WithTag(0, HandleBits(State())); }
 
   // The first of some matches; any handle if there are none.
   RowHandle FirstHandle(EntryMask match) const {
     return Handle(std::countr_zero(match | EntryMask{1} << (kEntries - 1)));
   }
-  RowHandle Handle(int entry) const { return RowHandle::FromBits(LoadWord(handles + entry)); }
+  RowHandle Handle(int entry) const {
+    return RowHandle::FromBits(LoadWord(entries + entry) & HandleMask(HandleBits(State())));
+  }
   uint32_t State() const { return LoadWordAcquire(&state); }
 
   // --- Of a state.
 
-  static constexpr uint32_t kMaxOverflow = 127;  // this many or more
-  static constexpr uint32_t kMaxReach = 511;     // anywhere in the segment
-  static uint32_t Overflow(uint32_t state) { return state & 127; }
-  static uint32_t Reach(uint32_t state) { return state >> 7 & 511; }
-  static uint32_t Version(uint32_t state) { return state >> 16; }
+  static constexpr uint32_t kMaxOverflow = 63;  // this many or more
+  static constexpr uint32_t kMaxReach = 255;    // anywhere in the segment
+  static uint32_t Overflow(uint32_t state) { return state & 63; }
+  static uint32_t Reach(uint32_t state) { return state >> 6 & 255; }
+  static uint32_t Version(uint32_t state) { return state >> 14 & kMaxVersion; }
+  static int HandleBits(uint32_t state) { return kMinHandleBits + static_cast<int>(state >> 29); }
+
+  // --- Of handles and tags.
+
+  static constexpr int kMinHandleBits = 24;
+  static constexpr uint32_t HandleMask(int bits) { return (1u << bits) - 1; }
+  // Lines are chosen by the high bits of a hash, so this takes the low ones.
+  static uint32_t TagOf(uint64_t hash, int handle_bits) {
+    const uint32_t low = static_cast<uint32_t>(hash) & UINT32_MAX >> handle_bits;
+    return low == 0 ? 1 : low;
+  }
+  static uint32_t Entry(uint64_t hash, RowHandle handle, int handle_bits) {
+    return TagOf(hash, handle_bits) << handle_bits | handle.bits();
+  }
 
   // --- For the writer.
 
-  void Put(int entry, uint8_t tag, RowHandle handle) {
-    StoreWord(handles + entry, handle.bits());
-    SetTag(entry, tag);
+  // Before anything else, of a line of zeros.
+  void SetHandleBits(int bits) { state = static_cast<uint32_t>(bits - kMinHandleBits) << 29; }
+
+  // REQUIRES: the handle has as few bits as those of the line.
+  void Put(int number, uint64_t hash, RowHandle handle) {
+    const uint32_t entry = Entry(hash, handle, HandleBits(LoadWord(&state)));
+    __atomic_store_n(entries + number, entry, __ATOMIC_RELEASE);
   }
-  void Clear(int entry) {
-    SetTag(entry, 0);
+  // The handle stays, for readers who have seen the tag.
+  void Clear(int number) {
+    const uint32_t handle = Handle(number).bits();
+    __atomic_store_n(entries + number, handle, __ATOMIC_RELEASE);
     BumpVersion();
   }
-  void Replace(int entry, RowHandle handle) {
-    __atomic_store_n(handles + entry, handle.bits(), __ATOMIC_RELEASE);
+  void Replace(int number, uint64_t hash, RowHandle handle) {
+    Put(number, hash, handle);
     BumpVersion();
   }
 
@@ -92,27 +98,49 @@ struct alignas(64) IndexLine {
     const uint32_t s = LoadWord(&state);
     const uint32_t count = Overflow(s) < kMaxOverflow ? Overflow(s) + 1 : kMaxOverflow;
     const uint32_t far = distance < kMaxReach ? distance : kMaxReach;
-    SetState(count, Reach(s) > far ? Reach(s) : far, Version(s));
+    SetOverflow(s, count, Reach(s) > far ? Reach(s) : far);
   }
   void RemoveOverflow() {
     const uint32_t s = LoadWord(&state);
     if (Overflow(s) == kMaxOverflow) return;  // nobody knows any more how many there are
     const uint32_t count = Overflow(s) - 1;
-    SetState(count, count == 0 ? 0 : Reach(s), Version(s));
+    SetOverflow(s, count, count == 0 ? 0 : Reach(s));
   }
 
  private:
-  void SetTag(int entry, uint8_t tag) {
-    uint32_t* word = tags + entry / 4;
-    const int shift = 8 * (entry % 4);
-    const uint32_t others = LoadWord(word) & ~(uint32_t{0xff} << shift);
-    __atomic_store_n(word, others | uint32_t{tag} << shift, __ATOMIC_RELEASE);
+  static constexpr uint32_t kMaxVersion = (1u << 15) - 1;
+
+  EntryMask WithTag(uint32_t tag, int handle_bits) const {
+#if defined(__SSE2__) && !CATAMARAN_ROW_WORDS_ARE_ATOMICS
+    const auto* const from = reinterpret_cast<const __m128i*>(entries);
+    const __m128i by = _mm_cvtsi32_si128(handle_bits);
+    const __m128i wanted = _mm_set1_epi32(static_cast<int>(tag));
+    const auto equal = [&](int quarter) {
+      return _mm_cmpeq_epi32(_mm_srl_epi32(_mm_load_si128(from + quarter), by), wanted);
+    };
+    const __m128i low = _mm_packs_epi32(equal(0), equal(1));
+    const __m128i high = _mm_packs_epi32(equal(2), equal(3));
+    asm volatile("" ::: "memory");
+    return static_cast<EntryMask>(_mm_movemask_epi8(_mm_packs_epi16(low, high))) & kAllEntries;
+#else
+    EntryMask mask = 0;
+    for (int i = 0; i < kEntries; ++i) {
+      mask |= EntryMask{LoadWordAcquire(entries + i) >> handle_bits == tag} << i;
+    }
+    return mask;
+#endif
   }
-  void SetState(uint32_t overflow, uint32_t reach, uint32_t version) {
-    __atomic_store_n(&state, overflow | reach << 7 | version << 16, __ATOMIC_RELEASE);
+  void SetOverflow(uint32_t old_state, uint32_t overflow, uint32_t reach) {
+    constexpr uint32_t kOthers = ~((1u << 14) - 1);
+    __atomic_store_n(&state, (old_state & kOthers) | overflow | reach << 6, __ATOMIC_RELEASE);
   }
-  void BumpVersion() { __atomic_store_n(&state, LoadWord(&state) + (1u << 16), __ATOMIC_RELEASE); }
+  void BumpVersion() {
+    const uint32_t s = LoadWord(&state);
+    const uint32_t version = (Version(s) + 1) & kMaxVersion;
+    __atomic_store_n(&state, (s & ~(kMaxVersion << 14)) | version << 14, __ATOMIC_RELEASE);
+  }
 };
 static_assert(sizeof(IndexLine) == 64);
+static_assert(IndexLine::kMinHandleBits + 7 == RowHandle::kMaxBits);
 
 }  // namespace catamaran

@@ -1,7 +1,7 @@
 // table/memory/index_memory.h
 //
 // Memory for the segments of an index: blocks of index lines in size classes. A block comes from a
-// piece of 4,096 lines (256 KiB) that holds blocks of one size; a piece without blocks goes to
+// piece of 8,192 lines (512 KiB) that holds blocks of one size; a piece without blocks goes to
 // whatever size wants one next, and its memory back to the system when there are many.
 //
 // Thread safety: one thread at a time; bytes() at any time.
@@ -19,7 +19,7 @@ namespace catamaran {
 
 class IndexMemory {
  public:
-  static constexpr int kPieceLines = 4096;
+  static constexpr int kPieceLines = 8192;
 
   IndexMemory(size_t reserve_bytes, PageMode mode);
 

@@ -18,7 +18,7 @@ namespace catamaran {
 namespace {
 
 // Of this many slabs the unused part of the last one is small enough to be huge from the start.
-constexpr size_t kSlabsBeforeHuge = 32;
+constexpr size_t kSlabsBeforeHuge = 128;
 
 size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 size_t SmallPage() {

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 #endif
 
+#include "catamaran/table/memory/index_match_simd.h"
 #include "catamaran/table/memory/stages.h"
 
 namespace catamaran::CATAMARAN_ISA {
@@ -46,8 +47,9 @@ CATAMARAN_STAGE void AskForRows(const PullContext& pull, size_t n, Flights& flig
   const ptrdiff_t last_word = pull.embedding + (kWidth > 0 ? kWidth : pull.width) - 1;
   [[maybe_unused]] const ptrdiff_t asked_words = last_word < kMostWords ? last_word : kMostWords;
   for (size_t i = 0; i < n; ++i) {
-    const uint32_t* const row =
-        finder.FirstSight(flights.doors[i], flights.lines[i], flights.hashes[i]).row;
+    const IndexLine* const line = flights.lines[i];
+    const EntryMask match = MatchLine(line, flights.hashes[i]);
+    const uint32_t* const row = finder.FirstOf(flights.doors[i], line, match).row;
     // As many requests wherever in a line the row begins, so that the processor never guesses it
     // wrong; a line that is asked for twice costs nothing.
     PrefetchLineOf(row + row_words::kTag);

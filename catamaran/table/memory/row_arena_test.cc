@@ -135,9 +135,9 @@ TEST(IndexMemory, BlocksAreZerosDoNotOverlapAndGoBack) {
     IndexLine* const lines = memory.Allocate(size);
     for (int k = 0; k < size; ++k) {
       ASSERT_EQ(lines[k].state, 0u);
-      ASSERT_EQ(lines[k].handles[0], 0u);
+      ASSERT_EQ(lines[k].entries[0], 0u);
       lines[k].state = i;
-      lines[k].handles[0] = i;
+      lines[k].entries[0] = i;
     }
     blocks.push_back({lines, size, i});
     while (random() % 5 < 2 && !blocks.empty()) {

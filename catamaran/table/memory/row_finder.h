@@ -65,17 +65,22 @@ class RowFinder {
   // The first entry of the line with the tag of the hash, if it names a row of the full width; else
   // nothing.
   Sight FirstSight(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {
-    return SightOf(door, line, line->Match(IndexLine::TagOf(hash)));
+    return FirstOf(door, line, line->Match(hash));
   }
 
-  // The same with jumps in place of choices: fewer instructions, of which more are thrown away when
-  // the processor guesses wrong. Pushes, which wait for more, are faster so, look-ups are not.
-  Sight FirstSightByJumps(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {
-    const EntryMask match = line->Match(IndexLine::TagOf(hash));
+  // The same of matches that are known, first with choices, then with jumps in place of them: fewer
+  // instructions, of which more are thrown away when the processor guesses wrong. Pushes, which
+  // wait for more, are faster so, look-ups are not.
+  Sight FirstOf(const ShardDoor* door, const IndexLine* line, EntryMask match) const {
+    const RowHandle handle = line->FirstHandle(match);
+    const bool seen = match != 0 && handle.IsFull();
+    return {seen ? door->rows + handle.FullIndex() * row_words_ : nothing_, handle};
+  }
+  Sight FirstOfByJumps(const ShardDoor* door, const IndexLine* line, EntryMask match) const {
     if (match != 0) [[likely]] {
       const RowHandle handle = line->Handle(std::countr_zero(match));
-      if (handle.IsOf(RowClass::kFull)) [[likely]] {
-        return {door->rows + handle.index() * row_words_, handle};
+      if (handle.IsFull()) [[likely]] {
+        return {door->rows + handle.FullIndex() * row_words_, handle};
       }
     }
     return Nothing();
@@ -86,7 +91,7 @@ class RowFinder {
     const IndexLine* home = HomeLine(door, hash);
     const EntryMask others = OtherMatches(home, hash);
     if (others != 0) {
-      PrefetchLineOf(SightOf(door, home, others).row);
+      PrefetchLineOf(FirstOf(door, home, others).row);
     } else if (IndexLine::Reach(home->State()) > 0) {
       PrefetchLineOf(After(door, home, hash));
     }
@@ -95,7 +100,7 @@ class RowFinder {
     const ShardDoor* door = DoorOf(hash);
     const IndexLine* home = HomeLine(door, hash);
     const EntryMask others = OtherMatches(home, hash);
-    if (others != 0) return SightOf(door, home, others);
+    if (others != 0) return FirstOf(door, home, others);
     if (IndexLine::Reach(home->State()) == 0) return Nothing();
     return FirstSight(door, After(door, home, hash), hash);
   }
@@ -103,13 +108,8 @@ class RowFinder {
  private:
   // Its handle is one that might be, so that who asks for memory by handles need not look.
   Sight Nothing() const { return {nothing_, RowHandle(RowClass::kFull, 0)}; }
-  Sight SightOf(const ShardDoor* door, const IndexLine* line, EntryMask match) const {
-    const RowHandle handle = line->FirstHandle(match);
-    const bool seen = match != 0 && handle.row_class() == RowClass::kFull;
-    return {seen ? door->rows + handle.index() * row_words_ : nothing_, handle};
-  }
   static EntryMask OtherMatches(const IndexLine* line, uint64_t hash) {
-    const EntryMask match = line->Match(IndexLine::TagOf(hash));
+    const EntryMask match = line->Match(hash);
     return match & (match - 1);
   }
   const IndexLine* After(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {

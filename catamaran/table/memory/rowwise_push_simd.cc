@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "catamaran/table/memory/index_match_simd.h"
 #include "catamaran/table/memory/stages.h"
 #include "catamaran/table/rowwise_simd.h"
 
@@ -43,8 +44,9 @@ CATAMARAN_STAGE void AskForRows(const RowwisePush& push, const StepKey* keys, si
   const ptrdiff_t last_word = push.row_words - 1;
   [[maybe_unused]] const ptrdiff_t asked_words = std::min(last_word, kMostWords);
   for (size_t i = 0; i < n; ++i) {
-    const auto [row, handle] =
-        finder.FirstSightByJumps(flights.doors[i], flights.lines[i], keys[i].hash);
+    const IndexLine* const line = flights.lines[i];
+    const EntryMask match = MatchLine(line, keys[i].hash);
+    const auto [row, handle] = finder.FirstOfByJumps(flights.doors[i], line, match);
     // As many requests wherever in a line the row begins, so that the processor never guesses it
     // wrong; a line that is asked for twice costs nothing. Shows and clicks are not touched.
     constexpr ptrdiff_t kFirst = row_words::kLastSeen;

@@ -41,9 +41,13 @@ RowHandle Shard::Find(uint64_t hash, uint64_t key, RowHandle guess) const {
 
 // --- Changing.
 
-void Shard::MakeRoom(uint64_t hash, RowClass c) {
+void Shard::MakeRoom(uint64_t hash, RowClass c, bool for_entry) {
   const auto begin = std::chrono::steady_clock::now();
-  index_.MakeRoom(hash);
+  if (for_entry) {
+    index_.MakeRoom(hash, NextHandle(c));
+  } else {
+    index_.MakeHandleFit(hash, NextHandle(c));
+  }
   rows_.of(c).MakeRoom();
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
   if (took.count() > longest_pause_ns()) {
@@ -53,14 +57,14 @@ void Shard::MakeRoom(uint64_t hash, RowClass c) {
 
 RowHandle Shard::Append(RowClass c, const uint32_t* record) {
   RowArena& arena = rows_.of(c);
-  Announce(RowHandle(c, static_cast<uint32_t>(arena.count())));
+  Announce(NextHandle(c));
   const RowHandle handle(c, arena.Append());
   StoreRow(MutableRow(handle), record, arena.words());
   return handle;
 }
 
 RowHandle Shard::Insert(uint64_t hash, RowClass c, const uint32_t* record) {
-  if (!index_.HasRoom(hash) || !rows_.of(c).HasRoom()) MakeRoom(hash, c);
+  if (!index_.HasRoom(hash, NextHandle(c)) || !rows_.of(c).HasRoom()) MakeRoom(hash, c, true);
   const RowHandle handle = Append(c, record);
   index_.Insert(hash, handle);
   return handle;
@@ -91,7 +95,7 @@ void Shard::Remove(RowHandle handle) {
 }
 
 RowHandle Shard::ChangeClass(RowHandle handle, uint64_t hash, RowClass c, const uint32_t* record) {
-  if (!rows_.of(c).HasRoom()) MakeRoom(hash, c);
+  if (!index_.HandleFits(hash, NextHandle(c)) || !rows_.of(c).HasRoom()) MakeRoom(hash, c, false);
   Announce(handle);
   const RowHandle made = Append(c, record);
   index_.Replace(hash, handle, made);

@@ -140,8 +140,12 @@ class Shard {
   void Announce(RowHandle slot) {
     if (watcher_ != nullptr) watcher_->BeforeSlotChange(slot);
   }
-  // For one more row, and notes how long it took.
-  void MakeRoom(uint64_t hash, RowClass c);
+  // What the next row of a class will have.
+  RowHandle NextHandle(RowClass c) const {
+    return RowHandle(c, static_cast<uint32_t>(rows_.of(c).count()));
+  }
+  // For one more row, and an entry if it is to have one of its own, and notes how long it took.
+  void MakeRoom(uint64_t hash, RowClass c, bool for_entry);
   RowHandle Append(RowClass c, const uint32_t* record);
   // Fills the slot of a row that the index knows no more.
   void CloseGap(RowHandle gap);

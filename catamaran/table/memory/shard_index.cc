@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <new>
 
 #include "catamaran/base/error.h"
@@ -29,8 +30,11 @@ void DeleteDirectory(void* entries) {
 }  // namespace
 
 int ShardIndex::FullBlockLines(uint64_t hash) {
-  // Eight steps within a factor of two; a piece of memory holds 16, 15, … 9 such blocks.
-  return IndexMemory::kPieceLines / (16 - static_cast<int>(hash >> 61));
+  // How many of them fill a piece of memory: sixteen steps within a factor of two, each by the same
+  // factor as nearly as whole blocks allow.
+  static constexpr std::array<int, 16> kBlocks = {32, 31, 29, 28, 27, 26, 25, 24,
+                                                  23, 22, 21, 20, 19, 18, 17, 17};
+  return IndexMemory::kPieceLines / kBlocks[hash >> 60];
 }
 
 ShardIndex::ShardIndex(int shard_bits, uint64_t shard, const ShardRows& rows, Epochs& epochs,
@@ -77,7 +81,7 @@ void ShardIndex::Place(SegmentRef segment, uint64_t hash, RowHandle handle) cons
     ++distance;
     if (++at == segment.num_lines()) at = 0;
   }
-  lines[at].Put(__builtin_ctz(empty), IndexLine::TagOf(hash), handle);
+  lines[at].Put(__builtin_ctz(empty), hash, handle);
   if (distance > 0) lines[home].AddOverflow(distance);
   ++HeaderOf(segment).count;
 }
@@ -85,12 +89,11 @@ void ShardIndex::Place(SegmentRef segment, uint64_t hash, RowHandle handle) cons
 void ShardIndex::Insert(uint64_t hash, RowHandle handle) { Place(Segment(hash), hash, handle); }
 
 ShardIndex::Entry ShardIndex::Locate(uint64_t hash, RowHandle handle) const {
-  const uint8_t tag = IndexLine::TagOf(hash);
   const SegmentRef segment = Segment(hash);
   uint32_t at = Home(hash, segment);
   for (uint32_t distance = 0; distance < segment.num_lines(); ++distance) {
     IndexLine& line = segment.lines()[at];
-    for (EntryMask match = line.Match(tag); match != 0; match &= match - 1) {
+    for (EntryMask match = line.Match(hash); match != 0; match &= match - 1) {
       const int number = __builtin_ctz(match);
       if (line.Handle(number) == handle) return {&line, number, distance};
     }
@@ -117,7 +120,7 @@ void ShardIndex::Remove(uint64_t hash, RowHandle handle) {
 
 void ShardIndex::Replace(uint64_t hash, RowHandle from, RowHandle to) {
   const Entry entry = Locate(hash, from);
-  entry.line->Replace(entry.number, to);
+  entry.line->Replace(entry.number, hash, to);
 }
 
 template <class Visit>
@@ -169,8 +172,24 @@ void ShardIndex::Walk(uint64_t first, uint64_t last, FunctionRef<void(RowHandle)
 
 // --- Segments.
 
+int ShardIndex::HandleBits() const {
+  uint32_t next = 0;
+  for (int i = 0; i < kRowClasses; ++i) {
+    const auto c = static_cast<RowClass>(i);
+    next = std::max(next, RowHandle(c, static_cast<uint32_t>(rows_.of(c).count())).bits());
+  }
+  return std::clamp(static_cast<int>(std::bit_width(next)) + 1, IndexLine::kMinHandleBits,
+                    RowHandle::kMaxBits);
+}
+
 SegmentRef ShardIndex::NewSegment(int block_lines, int depth) {
-  return SegmentRef(memory_.Allocate(block_lines) + 1, block_lines - 1, depth);
+  const SegmentRef segment(memory_.Allocate(block_lines) + 1, block_lines - 1, depth);
+  const int bits = HandleBits();
+  HeaderOf(segment).handle_bits = bits;
+  if (bits > IndexLine::kMinHandleBits) {
+    for (uint32_t i = 0; i < segment.num_lines(); ++i) segment.lines()[i].SetHandleBits(bits);
+  }
+  return segment;
 }
 
 void ShardIndex::Publish(uint64_t hash, SegmentRef segment) {
@@ -185,6 +204,10 @@ void ShardIndex::Publish(uint64_t hash, SegmentRef segment) {
 void ShardIndex::RetireSegment(SegmentRef segment) {
   retired_.push_back(
       {segment.lines() - 1, static_cast<int>(segment.num_lines()) + 1, epochs_.Retire()});
+}
+
+void ShardIndex::MakeHandleFit(uint64_t hash, RowHandle handle) {
+  if (!HandleFits(hash, handle)) Rebuild(hash, static_cast<int>(Segment(hash).num_lines()) + 1);
 }
 
 void ShardIndex::Grow(uint64_t hash) {

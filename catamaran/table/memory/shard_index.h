@@ -6,11 +6,15 @@
 // directory and lines are in the order of hashes. A key that finds its home full lies in one of the
 // lines after it, in the same segment. An entry is removed without a trace.
 //
-// A segment that is 7/8 full is made anew: with twice the lines while it is small, else as two
+// A segment that is 96 % full is made anew: with twice the lines while it is small, else as two
 // segments, each for half of its hashes. That is the longest that an insert ever takes: some
-// 5,000 rows are looked at, whatever the size of the table. Segments of different parts of the
-// hash's range have different sizes, in eight steps from 255 to 454 lines, so that they do not all
-// double at the same time: the index takes about nine bytes a row at every moment.
+// 6,500 rows are looked at, whatever the size of the table. Segments of different parts of the
+// hash's range have different sizes, in sixteen steps from 255 to 480 lines, so that they do not
+// all double at the same time: the index takes about six and a half bytes a row at every moment.
+//
+// All handles of a segment have as many bits as its lines say; those of a shard that grows want
+// more and more. A segment that is made anew is ready for twice as many rows as the shard has, so
+// that each has had its turn before its handles do not fit, or nearly each.
 //
 // Thread safety: one thread writes; readers need a guard of the table's Epochs.
 
@@ -115,19 +119,30 @@ class ShardIndex {
   template <class Found>
   RowHandle Find(uint64_t hash, Found&& found) const;
 
-  // Makes sure that the next Insert of this hash finds room. An Error, with nothing lost, if there
-  // is no memory for it.
-  void MakeRoom(uint64_t hash) {
-    while (!HasRoom(hash)) Grow(hash);
+  // Makes sure that the next Insert of this hash finds room, and its handle too. An Error, with
+  // nothing lost, if there is no memory for it.
+  void MakeRoom(uint64_t hash, RowHandle handle) {
+    MakeHandleFit(hash, handle);
+    while (HeaderOf(Segment(hash)).count >= Limit(Segment(hash).num_lines())) Grow(hash);
   }
-  bool HasRoom(uint64_t hash) const {
+  bool HasRoom(uint64_t hash, RowHandle handle) const {
     const SegmentRef segment = Segment(hash);
-    return HeaderOf(segment).count < Limit(segment.num_lines());
+    const Header& header = HeaderOf(segment);
+    return header.count < Limit(segment.num_lines()) && handle.bits() >> header.handle_bits == 0;
   }
-  // REQUIRES: MakeRoom(hash).
+  // REQUIRES: MakeRoom for both.
   void Insert(uint64_t hash, RowHandle handle);
-  // REQUIRES for both: there is an entry of this hash and handle.
+  // REQUIRES: there is an entry of this hash and handle.
   void Remove(uint64_t hash, RowHandle handle);
+
+  // Makes sure that Replace can write the handle. An Error, with nothing lost, if there is no
+  // memory for it.
+  void MakeHandleFit(uint64_t hash, RowHandle handle);
+  bool HandleFits(uint64_t hash, RowHandle handle) const {
+    return handle.bits() >> HeaderOf(Segment(hash)).handle_bits == 0;
+  }
+  // REQUIRES: there is an entry of this hash and `from`; `to` is less than `from`, or
+  // MakeHandleFit.
   void Replace(uint64_t hash, RowHandle from, RowHandle to);
 
   // Calls `visit` for every entry of each segment that holds hashes of [first, last]: for more
@@ -151,6 +166,7 @@ class ShardIndex {
   // In the line before a segment's first.
   struct Header {
     int64_t count;  // entries
+    int handle_bits;
   };
   using FirstAndLast = std::pair<uint64_t, uint64_t>;
   struct Entry {
@@ -167,13 +183,15 @@ class ShardIndex {
   static Header& HeaderOf(SegmentRef segment) {
     return *reinterpret_cast<Header*>(segment.lines() - 1);
   }
-  static int64_t Limit(uint32_t lines) { return int64_t{lines} * IndexLine::kEntries * 7 / 8; }
+  static int64_t Limit(uint32_t lines) { return int64_t{lines} * IndexLine::kEntries * 24 / 25; }
   // Of a segment that will rather split than grow, with its header.
   static int FullBlockLines(uint64_t hash);
   // The hashes of the segment that `hash` belongs to.
   FirstAndLast Range(uint64_t hash, SegmentRef segment) const;
   size_t DirectorySize() const { return size_t{1} << (directory_depth_ - shard_bits_); }
 
+  // How many bits the handles of a segment get that is made now.
+  int HandleBits() const;
   SegmentRef NewSegment(int block_lines, int depth);
   // Makes the directory say `segment` for all hashes that it shares its bits with.
   void Publish(uint64_t hash, SegmentRef segment);
@@ -205,7 +223,6 @@ class ShardIndex {
 
 template <class Found>
 bool ShardIndex::Search(uint64_t hash, Found&& found) const {
-  const uint8_t tag = IndexLine::TagOf(hash);
   for (;;) {
     const SegmentRef segment = Segment(hash);
     IndexLine* const lines = segment.lines();
@@ -223,7 +240,7 @@ bool ShardIndex::Search(uint64_t hash, Found&& found) const {
     for (uint32_t distance = 0; distance <= reach; ++distance) {
       const IndexLine& line = at(distance);
       versions += IndexLine::Version(distance == 0 ? state : line.State());
-      for (EntryMask match = line.Match(tag); match != 0; match &= match - 1) {
+      for (EntryMask match = line.Match(hash); match != 0; match &= match - 1) {
         if (found(line.Handle(__builtin_ctz(match)))) return true;
       }
     }
@@ -237,14 +254,13 @@ bool ShardIndex::Search(uint64_t hash, Found&& found) const {
 
 template <class Found>
 RowHandle ShardIndex::Find(uint64_t hash, Found&& found) const {
-  const uint8_t tag = IndexLine::TagOf(hash);
   const SegmentRef segment = Segment(hash);
   uint32_t line = Home(hash, segment);
   uint32_t reach = IndexLine::Reach(segment.lines()[line].State());
   if (reach == IndexLine::kMaxReach) reach = segment.num_lines() - 1;
   for (;; --reach) {
     const IndexLine& at = segment.lines()[line];
-    for (EntryMask match = at.Match(tag); match != 0; match &= match - 1) {
+    for (EntryMask match = at.Match(hash); match != 0; match &= match - 1) {
       const RowHandle handle = at.Handle(__builtin_ctz(match));
       if (found(handle)) return handle;
     }
