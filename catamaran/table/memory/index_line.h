@@ -27,6 +27,12 @@ namespace catamaran {
 // Bit i stands for entry i of a line.
 using EntryMask = uint32_t;
 
+// Some entries of a line, and the bits of them that are handles.
+struct LineMatch {
+  EntryMask entries;
+  uint32_t handle_mask;
+};
+
 struct alignas(64) IndexLine {
   static constexpr int kEntries = 15;
   static constexpr EntryMask kAllEntries = (1u << kEntries) - 1;
@@ -35,15 +41,16 @@ struct alignas(64) IndexLine {
   uint32_t state;  // overflow count (6 bits), reach (8), version (15), bits of handles (3)
 
   // The entries that have the tag of a hash.
-  EntryMask Match(uint64_t hash) const {
+  LineMatch Match(uint64_t hash) const {
     const int bits = HandleBits(State());
-    return WithTag(TagOf(hash, bits), bits);
+    return {WithTag(TagOf(hash, bits), bits), HandleMask(bits)};
   }
   EntryMask Empty() const { return WithTag(0, HandleBits(State())); }
 
   // The first of some matches; any handle if there are none.
-  RowHandle FirstHandle(EntryMask match) const {
-    return Handle(std::countr_zero(match | EntryMask{1} << (kEntries - 1)));
+  RowHandle FirstHandle(LineMatch match) const {
+    const int first = std::countr_zero(match.entries | EntryMask{1} << (kEntries - 1));
+    return RowHandle::FromBits(LoadWord(entries + first) & match.handle_mask);
   }
   RowHandle Handle(int entry) const {
     return RowHandle::FromBits(LoadWord(entries + entry) & HandleMask(HandleBits(State())));

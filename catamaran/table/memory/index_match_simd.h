@@ -15,31 +15,34 @@
 
 namespace catamaran::CATAMARAN_ISA {
 
-inline __attribute__((always_inline)) EntryMask MatchLine(const IndexLine* line, uint64_t hash) {
+// The entries of a line that have the tag of a hash. Handles nearly always have as few bits as they
+// can: the processor guesses that, and does not wait for the word of the line that says so.
+inline __attribute__((always_inline)) LineMatch MatchLine(const IndexLine* line, uint64_t hash) {
 #if CATAMARAN_ROW_WORDS_ARE_ATOMICS || !defined(__AVX2__)
   return line->Match(hash);
 #else
-  const int bits = IndexLine::HandleBits(line->State());
-  const uint32_t tag = IndexLine::TagOf(hash, bits);
-  const __m128i by = _mm_cvtsi32_si128(bits);
+  constexpr int kBits = IndexLine::kMinHandleBits;
+  if (IndexLine::HandleBits(line->State()) != kBits) [[unlikely]]
+    return line->Match(hash);
+  const int tag = static_cast<int>(IndexLine::TagOf(hash, kBits));
   asm volatile("" ::: "memory");
 #if defined(__AVX512F__)
   const __m512i all = _mm512_load_si512(line->entries);
-  const EntryMask match = _mm512_mask_cmpeq_epi32_mask(
-      IndexLine::kAllEntries, _mm512_maskz_srl_epi32(IndexLine::kAllEntries, all, by),
-      _mm512_set1_epi32(static_cast<int>(tag)));
+  const __m512i tags = _mm512_maskz_srli_epi32(IndexLine::kAllEntries, all, kBits);
+  const EntryMask match =
+      _mm512_mask_cmpeq_epi32_mask(IndexLine::kAllEntries, tags, _mm512_set1_epi32(tag));
 #else
-  const __m256i wanted = _mm256_set1_epi32(static_cast<int>(tag));
+  const __m256i wanted = _mm256_set1_epi32(tag);
   const auto* const from = reinterpret_cast<const __m256i*>(line->entries);
-  const __m256i low = _mm256_cmpeq_epi32(_mm256_srl_epi32(_mm256_load_si256(from), by), wanted);
-  const __m256i high =
-      _mm256_cmpeq_epi32(_mm256_srl_epi32(_mm256_load_si256(from + 1), by), wanted);
-  const auto low_mask = static_cast<EntryMask>(_mm256_movemask_ps(_mm256_castsi256_ps(low)));
-  const auto high_mask = static_cast<EntryMask>(_mm256_movemask_ps(_mm256_castsi256_ps(high)));
-  const EntryMask match = (low_mask | high_mask << 8) & IndexLine::kAllEntries;
+  const auto half = [&](int i) {
+    const __m256i equal =
+        _mm256_cmpeq_epi32(_mm256_srli_epi32(_mm256_load_si256(from + i), kBits), wanted);
+    return static_cast<EntryMask>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
+  };
+  const EntryMask match = (half(0) | half(1) << 8) & IndexLine::kAllEntries;
 #endif
   asm volatile("" ::: "memory");
-  return match;
+  return {match, IndexLine::HandleMask(kBits)};
 #endif
 }
 

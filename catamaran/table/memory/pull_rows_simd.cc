@@ -48,7 +48,7 @@ CATAMARAN_STAGE void AskForRows(const PullContext& pull, size_t n, Flights& flig
   [[maybe_unused]] const ptrdiff_t asked_words = last_word < kMostWords ? last_word : kMostWords;
   for (size_t i = 0; i < n; ++i) {
     const IndexLine* const line = flights.lines[i];
-    const EntryMask match = MatchLine(line, flights.hashes[i]);
+    const LineMatch match = MatchLine(line, flights.hashes[i]);
     const uint32_t* const row = finder.FirstOf(flights.doors[i], line, match).row;
     // As many requests wherever in a line the row begins, so that the processor never guesses it
     // wrong; a line that is asked for twice costs nothing.

@@ -71,14 +71,14 @@ class RowFinder {
   // The same of matches that are known, first with choices, then with jumps in place of them: fewer
   // instructions, of which more are thrown away when the processor guesses wrong. Pushes, which
   // wait for more, are faster so, look-ups are not.
-  Sight FirstOf(const ShardDoor* door, const IndexLine* line, EntryMask match) const {
+  Sight FirstOf(const ShardDoor* door, const IndexLine* line, LineMatch match) const {
     const RowHandle handle = line->FirstHandle(match);
-    const bool seen = match != 0 && handle.IsFull();
+    const bool seen = match.entries != 0 && handle.IsFull();
     return {seen ? door->rows + handle.FullIndex() * row_words_ : nothing_, handle};
   }
-  Sight FirstOfByJumps(const ShardDoor* door, const IndexLine* line, EntryMask match) const {
-    if (match != 0) [[likely]] {
-      const RowHandle handle = line->Handle(std::countr_zero(match));
+  Sight FirstOfByJumps(const ShardDoor* door, const IndexLine* line, LineMatch match) const {
+    if (match.entries != 0) [[likely]] {
+      const RowHandle handle = line->FirstHandle(match);
       if (handle.IsFull()) [[likely]] {
         return {door->rows + handle.FullIndex() * row_words_, handle};
       }
@@ -89,8 +89,8 @@ class RowFinder {
   void AskForSecondSight(uint64_t hash) const {
     const ShardDoor* door = DoorOf(hash);
     const IndexLine* home = HomeLine(door, hash);
-    const EntryMask others = OtherMatches(home, hash);
-    if (others != 0) {
+    const LineMatch others = OtherMatches(home, hash);
+    if (others.entries != 0) {
       PrefetchLineOf(FirstOf(door, home, others).row);
     } else if (IndexLine::Reach(home->State()) > 0) {
       PrefetchLineOf(After(door, home, hash));
@@ -99,8 +99,8 @@ class RowFinder {
   Sight SecondSight(uint64_t hash) const {
     const ShardDoor* door = DoorOf(hash);
     const IndexLine* home = HomeLine(door, hash);
-    const EntryMask others = OtherMatches(home, hash);
-    if (others != 0) return FirstOf(door, home, others);
+    const LineMatch others = OtherMatches(home, hash);
+    if (others.entries != 0) return FirstOf(door, home, others);
     if (IndexLine::Reach(home->State()) == 0) return Nothing();
     return FirstSight(door, After(door, home, hash), hash);
   }
@@ -108,9 +108,10 @@ class RowFinder {
  private:
   // Its handle is one that might be, so that who asks for memory by handles need not look.
   Sight Nothing() const { return {nothing_, RowHandle(RowClass::kFull, 0)}; }
-  static EntryMask OtherMatches(const IndexLine* line, uint64_t hash) {
-    const EntryMask match = line->Match(hash);
-    return match & (match - 1);
+  static LineMatch OtherMatches(const IndexLine* line, uint64_t hash) {
+    LineMatch match = line->Match(hash);
+    match.entries &= match.entries - 1;
+    return match;
   }
   const IndexLine* After(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {
     const uint64_t root = door->root->load(std::memory_order_acquire);

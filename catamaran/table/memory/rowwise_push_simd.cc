@@ -45,7 +45,7 @@ CATAMARAN_STAGE void AskForRows(const RowwisePush& push, const StepKey* keys, si
   [[maybe_unused]] const ptrdiff_t asked_words = std::min(last_word, kMostWords);
   for (size_t i = 0; i < n; ++i) {
     const IndexLine* const line = flights.lines[i];
-    const EntryMask match = MatchLine(line, keys[i].hash);
+    const LineMatch match = MatchLine(line, keys[i].hash);
     const auto [row, handle] = finder.FirstOfByJumps(flights.doors[i], line, match);
     // As many requests wherever in a line the row begins, so that the processor never guesses it
     // wrong; a line that is asked for twice costs nothing. Shows and clicks are not touched.

@@ -93,7 +93,7 @@ ShardIndex::Entry ShardIndex::Locate(uint64_t hash, RowHandle handle) const {
   uint32_t at = Home(hash, segment);
   for (uint32_t distance = 0; distance < segment.num_lines(); ++distance) {
     IndexLine& line = segment.lines()[at];
-    for (EntryMask match = line.Match(hash); match != 0; match &= match - 1) {
+    for (EntryMask match = line.Match(hash).entries; match != 0; match &= match - 1) {
       const int number = __builtin_ctz(match);
       if (line.Handle(number) == handle) return {&line, number, distance};
     }

@@ -240,7 +240,7 @@ bool ShardIndex::Search(uint64_t hash, Found&& found) const {
     for (uint32_t distance = 0; distance <= reach; ++distance) {
       const IndexLine& line = at(distance);
       versions += IndexLine::Version(distance == 0 ? state : line.State());
-      for (EntryMask match = line.Match(hash); match != 0; match &= match - 1) {
+      for (EntryMask match = line.Match(hash).entries; match != 0; match &= match - 1) {
         if (found(line.Handle(__builtin_ctz(match)))) return true;
       }
     }
@@ -260,7 +260,7 @@ RowHandle ShardIndex::Find(uint64_t hash, Found&& found) const {
   if (reach == IndexLine::kMaxReach) reach = segment.num_lines() - 1;
   for (;; --reach) {
     const IndexLine& at = segment.lines()[line];
-    for (EntryMask match = at.Match(hash); match != 0; match &= match - 1) {
+    for (EntryMask match = at.Match(hash).entries; match != 0; match &= match - 1) {
       const RowHandle handle = at.Handle(__builtin_ctz(match));
       if (found(handle)) return handle;
     }

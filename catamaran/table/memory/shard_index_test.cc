@@ -31,7 +31,7 @@ TEST(IndexLine, EntriesAreFoundByTheirTagsWhateverBitsHandlesHave) {
         const bool same = IndexLine::TagOf(hash_of(k), bits) == IndexLine::TagOf(hash_of(i), bits);
         wanted |= EntryMask{same} << k;
       }
-      EXPECT_EQ(line.Match(hash_of(i)), wanted);
+      EXPECT_EQ(line.Match(hash_of(i)).entries, wanted);
       EXPECT_EQ(line.Handle(i), handle_of(i));
     }
     const uint32_t version = IndexLine::Version(line.State());
