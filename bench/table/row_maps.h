@@ -24,8 +24,8 @@ class RowMap {
   virtual void Lookup(const uint64_t* keys, size_t count, float* out) const = 0;
 };
 
-// "absl", "cuckoo" or "std", with room for `rows`. Throws SkipCase when the library is not
-// installed.
+// "absl" (which is asked ahead), "absl-find" (which is not), "cuckoo" or "std", with room for
+// `rows`. Throws SkipCase when the library is not installed.
 std::unique_ptr<RowMap> MakeRowMap(const std::string& name, size_t rows);
 std::string RowMapVersion(const std::string& name);
 

@@ -147,9 +147,22 @@ void MemoryStore::PullSome(std::span<const uint64_t> keys, float* out, size_t fi
     rows[i] = finder.SecondSight(hash_of(late[i])).row;
     AskForWords(rows[i], row_words::kTag, last_word);
   }
+  size_t num_left = 0;
   for (size_t i = 0; i < num_late; ++i) {
+    if (!copy(rows[i], late[i])) late[num_left++] = late[i];
+  }
+
+  // What two sights did not show: keys that are not there, too.
+  for (size_t i = 0; i < num_left; ++i) {
+    const uint64_t hash = hash_of(late[i]);
+    shard_for(hash).index().PrefetchOverflow(hash);
+  }
+  for (size_t i = 0; i < num_left; ++i) {
+    const uint64_t hash = hash_of(late[i]);
+    shard_for(hash).PrefetchCandidates(hash);
+  }
+  for (size_t i = 0; i < num_left; ++i) {
     const size_t k = late[i];
-    if (copy(rows[i], k)) continue;
     const uint64_t hash = hash_of(k);
     const Outcome outcome =
         Look<kPlainFloats>(shard_for(hash), layout_, codec_, hash, keys[k], out + k * width, width);

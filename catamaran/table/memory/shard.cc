@@ -132,6 +132,13 @@ int64_t Shard::RemoveIf(uint64_t first, uint64_t last, FunctionRef<bool(RowHandl
 
 // --- Reading.
 
+void Shard::PrefetchCandidates(uint64_t hash) const {
+  index_.Find(hash, [&](RowHandle handle) {
+    rows_.PrefetchRow(handle);
+    return false;
+  });
+}
+
 bool Shard::Read(uint64_t hash, uint64_t key, RowClass* c, uint32_t* record) const {
   for (int tries = 0;; ++tries) {
     bool again = false;

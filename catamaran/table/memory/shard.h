@@ -119,6 +119,8 @@ class Shard {
 
   // --- Reading, for readers.
 
+  // Asks for all rows that might be of a hash, so that Read need not wait for them. A hint.
+  void PrefetchCandidates(uint64_t hash) const;
   // Copies the record of a key, its sequence bits 0. False if it is not there.
   bool Read(uint64_t hash, uint64_t key, RowClass* c, uint32_t* record) const;
   // Copies what is in a slot. False if it holds no row, or is being written.

@@ -8,7 +8,7 @@
 //
 // A segment that is 96 % full is made anew: with twice the lines while it is small, else as two
 // segments, each for half of its hashes. That is the longest that an insert ever takes: some
-// 6,500 rows are looked at, whatever the size of the table. Segments of different parts of the
+// 7,000 rows are looked at, whatever the size of the table. Segments of different parts of the
 // hash's range have different sizes, in sixteen steps from 255 to 480 lines, so that they do not
 // all double at the same time: the index takes about six and a half bytes a row at every moment.
 //
@@ -115,7 +115,8 @@ class ShardIndex {
 
   // --- For the writer.
 
-  // Like Search, when nobody writes meanwhile. kNoRow if `found` never says true.
+  // Like Search, when nobody writes meanwhile, or when it does not matter that an entry is missed.
+  // kNoRow if `found` never says true.
   template <class Found>
   RowHandle Find(uint64_t hash, Found&& found) const;
 
