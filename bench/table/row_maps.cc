@@ -81,9 +81,6 @@ std::unique_ptr<RowMap> MakeRowMap(const std::string& name, [[maybe_unused]] siz
   if (name == "std") return std::make_unique<StdRows>(rows);
 #ifdef CATAMARAN_BENCH_ABSL
   if (name == "absl") return std::make_unique<AbslRows<8>>(rows);
-  if (name == "absl-12") return std::make_unique<AbslRows<12>>(rows);
-  if (name == "absl-16") return std::make_unique<AbslRows<16>>(rows);
-  if (name == "absl-24") return std::make_unique<AbslRows<24>>(rows);
   if (name == "absl-find") return std::make_unique<AbslRows<0>>(rows);
 #endif
 #ifdef CATAMARAN_BENCH_CUCKOO
