@@ -12,6 +12,20 @@
 #include "catamaran/table/memory/memory_table.h"
 
 namespace catamaran::bench {
+namespace {
+
+// The figure in kilobytes after a word of a file in /proc, in bytes.
+int64_t BytesAfter(const char* word, const char* path) {
+  std::ifstream file(path);
+  std::string at;
+  int64_t kilobytes = 0;
+  while (file >> at) {
+    if (at == word) file >> kilobytes;
+  }
+  return kilobytes * 1024;
+}
+
+}  // namespace
 
 TableConfig BenchConfig(int64_t width) {
   TableConfig config;
@@ -88,21 +102,6 @@ int64_t ResidentBytes() {
   statm >> size >> resident;
   return resident * sysconf(_SC_PAGESIZE);
 }
-
-namespace {
-
-// The figure in kilobytes after a word of a file in /proc, in bytes.
-int64_t BytesAfter(const char* word, const char* path) {
-  std::ifstream file(path);
-  std::string at;
-  int64_t kilobytes = 0;
-  while (file >> at) {
-    if (at == word) file >> kilobytes;
-  }
-  return kilobytes * 1024;
-}
-
-}  // namespace
 
 int64_t AnonymousBytes() { return BytesAfter("RssAnon:", "/proc/self/status"); }
 int64_t PeakResidentBytes() { return BytesAfter("VmHWM:", "/proc/self/status"); }
