@@ -33,12 +33,16 @@ class RowCodec {
   // Words of `columns` numbers: RowLayout::Class::embedding_words.
   static int Words(RowStore store, int64_t columns);
 
+  // What Decode does; null where it copies the words.
+  DecodeRowFn decoder() const {
+    if (store_ == RowStore::kF32) return nullptr;
+    return store_ == RowStore::kBf16 ? kernels_.decode_bf16 : kernels_.decode_int8;
+  }
   void Decode(const uint32_t* words, int64_t columns, float* out) const {
-    if (store_ == RowStore::kF32) {
-      std::memcpy(out, words, static_cast<size_t>(columns) * sizeof(float));
+    if (const DecodeRowFn decode = decoder()) {
+      decode(words, columns, out);
     } else {
-      (store_ == RowStore::kBf16 ? kernels_.decode_bf16 : kernels_.decode_int8)(words, columns,
-                                                                                out);
+      std::memcpy(out, words, static_cast<size_t>(columns) * sizeof(float));
     }
   }
 

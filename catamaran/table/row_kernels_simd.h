@@ -22,10 +22,13 @@ static inline bool IsPlainRowwise(const rules::Factors<float>& factors, int64_t 
   return factors.rule == rules::Rule::kRowwiseAdagrad && !factors.penalty && columns % 16 == 0;
 }
 
+// Makes numbers of the words of an embedding.
+using DecodeRowFn = void (*)(const uint32_t* words, int64_t columns, float* out);
+
 struct RowKernels {
   // The numbers of an embedding in bf16, two a word, or int8 behind their scale, four a word.
-  void (*decode_bf16)(const uint32_t* words, int64_t columns, float* out);
-  void (*decode_int8)(const uint32_t* words, int64_t columns, float* out);
+  DecodeRowFn decode_bf16;
+  DecodeRowFn decode_int8;
   // Rounded up or down as the random bits say, 16 for each number. What is left over of the last
   // word is 0.
   void (*encode_bf16)(const float* values, const uint16_t* random, int64_t columns,

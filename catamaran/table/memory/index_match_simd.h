@@ -1,7 +1,8 @@
 // table/memory/index_match_simd.h
 //
-// IndexLine::Match with the widest vectors of the instruction set that a file is compiled for: the
-// entries of a line in one compare, or two.
+// The first entry of a line that has the tag of a hash, with the widest vectors of the instruction
+// set that a file is compiled for. Handles nearly always have as few bits as they can: the
+// processor guesses that, and does not wait for the word of the line that says so.
 //
 // Thread safety: as IndexLine says of readers.
 
@@ -15,35 +16,48 @@
 
 namespace catamaran::CATAMARAN_ISA {
 
-// The entries of a line that have the tag of a hash. Handles nearly always have as few bits as they
-// can: the processor guesses that, and does not wait for the word of the line that says so.
-inline __attribute__((always_inline)) LineMatch MatchLine(const IndexLine* line, uint64_t hash) {
-#if CATAMARAN_ROW_WORDS_ARE_ATOMICS || !defined(__AVX2__)
-  return line->Match(hash);
-#else
+// The tag of a hash where it lies in an entry, if handles have as few bits as they can.
+inline __attribute__((always_inline)) uint32_t WantedTag(uint64_t hash) {
   constexpr int kBits = IndexLine::kMinHandleBits;
-  if (IndexLine::HandleBits(line->State()) != kBits) [[unlikely]]
-    return line->Match(hash);
-  const int tag = static_cast<int>(IndexLine::TagOf(hash, kBits));
-  asm volatile("" ::: "memory");
+  return IndexLine::TagOf(hash, kBits) << kBits;
+}
+
+// The handle of the first entry with the tag of a hash, which may be any row's of that tag; kNoRow
+// if there is none. `wanted` is WantedTag(hash): who looks at many lines has it ready.
+inline __attribute__((always_inline)) RowHandle FirstHandleOf(const IndexLine* line, uint64_t hash,
+                                                              [[maybe_unused]] uint32_t wanted) {
+#if !CATAMARAN_ROW_WORDS_ARE_ATOMICS && defined(__AVX2__)
+  constexpr int kBits = IndexLine::kMinHandleBits;
+  if (IndexLine::HandleBits(line->State()) == kBits) [[likely]] {
+    asm volatile("" ::: "memory");
 #if defined(__AVX512F__)
-  const __m512i all = _mm512_load_si512(line->entries);
-  const __m512i tags = _mm512_maskz_srli_epi32(IndexLine::kAllEntries, all, kBits);
-  const EntryMask match =
-      _mm512_mask_cmpeq_epi32_mask(IndexLine::kAllEntries, tags, _mm512_set1_epi32(tag));
+    // Where tags agree only the handle is left.
+    const __m512i apart = _mm512_xor_si512(_mm512_load_si512(line->entries),
+                                           _mm512_set1_epi32(static_cast<int>(wanted)));
+    const __mmask16 match =
+        _mm512_mask_cmplt_epu32_mask(IndexLine::kAllEntries, apart, _mm512_set1_epi32(1 << kBits));
+    const __m512i first = _mm512_mask_compress_epi32(
+        _mm512_set1_epi32(static_cast<int>(kNoRow.bits())), match, apart);
+    asm volatile("" ::: "memory");
+    using Words [[gnu::vector_size(64)]] = uint32_t;
+    return RowHandle::FromBits(reinterpret_cast<Words>(first)[0]);
 #else
-  const __m256i wanted = _mm256_set1_epi32(tag);
-  const auto* const from = reinterpret_cast<const __m256i*>(line->entries);
-  const auto half = [&](int i) {
-    const __m256i equal =
-        _mm256_cmpeq_epi32(_mm256_srli_epi32(_mm256_load_si256(from + i), kBits), wanted);
-    return static_cast<EntryMask>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
-  };
-  const EntryMask match = (half(0) | half(1) << 8) & IndexLine::kAllEntries;
+    const __m256i tag = _mm256_set1_epi32(static_cast<int>(wanted >> kBits));
+    const auto* const from = reinterpret_cast<const __m256i*>(line->entries);
+    const auto half = [&](int i) {
+      const __m256i equal =
+          _mm256_cmpeq_epi32(_mm256_srli_epi32(_mm256_load_si256(from + i), kBits), tag);
+      return static_cast<EntryMask>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
+    };
+    const EntryMask match = (half(0) | half(1) << 8) & IndexLine::kAllEntries;
+    asm volatile("" ::: "memory");
+    if (match == 0) return kNoRow;
+    return line->FirstHandle({match, IndexLine::HandleMask(kBits)});
 #endif
-  asm volatile("" ::: "memory");
-  return {match, IndexLine::HandleMask(kBits)};
+  }
 #endif
+  const LineMatch match = line->Match(hash);
+  return match.entries == 0 ? kNoRow : line->FirstHandle(match);
 }
 
 }  // namespace catamaran::CATAMARAN_ISA

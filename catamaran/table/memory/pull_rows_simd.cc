@@ -1,22 +1,30 @@
 #include "catamaran/table/memory/pull_rows_simd.h"
 
+#include <algorithm>
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
 #include "catamaran/table/memory/index_match_simd.h"
+#include "catamaran/table/memory/row_search.h"
 #include "catamaran/table/memory/stages.h"
 
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
+// How embeddings are kept: as f32, as many as this says, or as many as the pull says; or encoded.
 constexpr int kCommonWidth = 16;
+constexpr int kFloats = 0;
+constexpr int kEncoded = -1;
+
 constexpr int kLine = 16;              // words
 constexpr int kMostWords = 8 * kLine;  // asked for; then the processor sees the pattern itself
 
 // What the stages leave for each other, of the keys of one group.
 struct Flights {
   uint64_t hashes[kStageGroup];
+  uint32_t tags[kStageGroup];
   const ShardDoor* doors[kStageGroup];
   const IndexLine* lines[kStageGroup];
   const uint32_t* rows[kStageGroup];
@@ -25,44 +33,55 @@ struct Flights {
 // The stages are functions of their own, so that each has all registers for what its loop needs.
 #define CATAMARAN_STAGE __attribute__((noinline))
 
-CATAMARAN_STAGE void AskForLines(const PullContext& pull, const uint64_t* keys, size_t n,
-                                 Flights& flights) {
-  const RowFinder finder = pull.finder;
+inline __attribute__((always_inline)) void AskForLine(const PullContext& pull, Flights& flights,
+                                                      size_t i) {
+  const ShardDoor* const door = pull.finder.DoorOf(flights.hashes[i]);
+  const IndexLine* const line = pull.finder.HomeLine(door, flights.hashes[i]);
+  PrefetchLineOf(line);
+  flights.doors[i] = door;
+  flights.lines[i] = line;
+}
+
+// By themselves, so that several are made at once where the instruction set has a way.
+inline __attribute__((always_inline)) void MakeHashes(const PullContext& pull, const uint64_t* keys,
+                                                      size_t n, Flights& flights) {
   const uint64_t seed = pull.mixed_seed;
-  // By itself, so that several are made at once where the instruction set has a way.
-  for (size_t i = 0; i < n; ++i) flights.hashes[i] = Mix64(keys[i] ^ seed);
   for (size_t i = 0; i < n; ++i) {
-    const uint64_t hash = flights.hashes[i];
-    const ShardDoor* const door = finder.DoorOf(hash);
-    const IndexLine* const line = finder.HomeLine(door, hash);
-    PrefetchLineOf(line);
-    flights.doors[i] = door;
-    flights.lines[i] = line;
+    flights.hashes[i] = Mix64(keys[i] ^ seed);
+    flights.tags[i] = WantedTag(flights.hashes[i]);
   }
 }
 
-template <int kWidth>
+CATAMARAN_STAGE void AskForLines(const PullContext& pull, const uint64_t* keys, size_t n,
+                                 Flights& flights) {
+  const PullContext here = pull;  // which compiler barriers do not make it load again
+  MakeHashes(here, keys, n, flights);
+  for (size_t i = 0; i < n; ++i) AskForLine(here, flights, i);
+}
+
+// As many requests wherever in a line the row begins, so that the processor never guesses it
+// wrong; a line that is asked for twice costs nothing.
+template <int kForm>
+inline __attribute__((always_inline)) void AskForRow(const PullContext& pull, const uint32_t* row) {
+  PrefetchLineOf(row + row_words::kTag);
+  if constexpr (kForm == kCommonWidth) {
+    PrefetchLineOf(row + row_words::kTag + kLine);
+    PrefetchLineOf(row + pull.embedding + kForm - 1);
+  } else {
+    const ptrdiff_t last = std::min(pull.embedding + pull.embedding_words - 1, kMostWords);
+    for (ptrdiff_t w = row_words::kTag + kLine; w < last; w += kLine) PrefetchLineOf(row + w);
+    PrefetchLineOf(row + last);
+  }
+}
+
+template <int kForm>
 CATAMARAN_STAGE void AskForRows(const PullContext& pull, size_t n, Flights& flights) {
-  const RowFinder finder = pull.finder;
-  const ptrdiff_t last_word = pull.embedding + (kWidth > 0 ? kWidth : pull.width) - 1;
-  [[maybe_unused]] const ptrdiff_t asked_words = last_word < kMostWords ? last_word : kMostWords;
+  const PullContext here = pull;
   for (size_t i = 0; i < n; ++i) {
     const IndexLine* const line = flights.lines[i];
-    const LineMatch match = MatchLine(line, flights.hashes[i]);
-    const uint32_t* const row = finder.FirstOf(flights.doors[i], line, match).row;
-    // As many requests wherever in a line the row begins, so that the processor never guesses it
-    // wrong; a line that is asked for twice costs nothing.
-    PrefetchLineOf(row + row_words::kTag);
-    if constexpr (kWidth == kLine) {
-      PrefetchLineOf(row + row_words::kTag + kLine);
-      PrefetchLineOf(row + last_word);
-    } else {
-      for (ptrdiff_t w = row_words::kTag + kLine; w < asked_words; w += kLine) {
-        PrefetchLineOf(row + w);
-      }
-      PrefetchLineOf(row + asked_words);
-    }
-    flights.rows[i] = row;
+    const RowHandle handle = FirstHandleOf(line, flights.hashes[i], flights.tags[i]);
+    flights.rows[i] = here.finder.SightOf(flights.doors[i], handle).row;
+    AskForRow<kForm>(here, flights.rows[i]);
   }
 }
 
@@ -86,49 +105,113 @@ inline __attribute__((always_inline)) void CopyWords(const uint32_t* from, float
 #endif
 }
 
-// Returns where the next late key goes. `first` is the number of the first key.
-template <int kWidth>
-CATAMARAN_STAGE uint16_t* Copy(const PullContext& pull, const uint64_t* keys, size_t n,
-                               const Flights& flights, float* out, size_t first, uint16_t* late) {
-  const ptrdiff_t embedding = pull.embedding;
-  const int width = kWidth > 0 ? kWidth : pull.width;
-  for (size_t i = 0; i < n; ++i, out += width) {
-    const uint32_t* const row = flights.rows[i];
-    const uint32_t tag = LoadWordAcquire(row + row_words::kTag);
-    if (LoadRowKey(row) == keys[i] && TagIsReadable(tag)) [[likely]] {
-      CopyWords<kWidth>(row + embedding, out, width);
-      if (RowIsUnchanged(row, tag)) [[likely]]
-        continue;
-    }
-    *late++ = static_cast<uint16_t>(first + i);
+// Copies the embedding of a row; whether it is whole, and the row of `key`. If not, `out` holds
+// anything.
+template <int kForm>
+inline __attribute__((always_inline)) bool CopyRow(const PullContext& pull, const uint32_t* row,
+                                                   uint64_t key, float* out) {
+  const uint32_t tag = LoadWordAcquire(row + row_words::kTag);
+  if (LoadRowKey(row) != key || !TagIsReadable(tag)) [[unlikely]]
+    return false;
+  if constexpr (kForm == kEncoded) {
+    uint32_t words[kMaxTableWidth];
+    LoadWords(row + pull.embedding, words, pull.embedding_words);
+    if (!RowIsUnchanged(row, tag)) return false;
+    pull.decode(words, pull.width, out);
+    return true;
+  } else {
+    CopyWords<kForm>(row + pull.embedding, out, kForm > 0 ? kForm : pull.width);
+    return RowIsUnchanged(row, tag);
   }
-  return late;
 }
 
-// kWidth 0: as wide as the pull says.
-template <int kWidth>
-size_t Pull(const PullContext& pull, const uint64_t* keys, size_t n, float* out, uint16_t* late) {
+// Where the keys of a pull go that are not found at first sight, and at last.
+struct Late {
+  RowSearches searches;
+  uint16_t* lost;
+};
+
+// Key `place` of the pull, whose row was asked for.
+template <int kForm>
+inline __attribute__((always_inline)) void CopyOne(const PullContext& pull, const uint32_t* row,
+                                                   uint64_t key, float* out, size_t place,
+                                                   Late& late) {
+  if (CopyRow<kForm>(pull, row, key, out)) [[likely]]
+    return;
+  const auto number = static_cast<uint16_t>(place);
+  if (!late.searches.Add(Mix64(key ^ pull.mixed_seed), number)) *late.lost++ = number;
+}
+
+// `keys` are key `first` of the pull and the next ones.
+template <int kForm>
+CATAMARAN_STAGE void Copy(const PullContext& pull, const uint64_t* keys, size_t n,
+                          const Flights& flights, float* out, size_t first, Late& late) {
+  const PullContext here = pull;
+  const ptrdiff_t width = kForm > 0 ? kForm : here.width;
+  for (size_t i = 0; i < n; ++i, out += width) {
+    CopyOne<kForm>(here, flights.rows[i], keys[i], out, first + i, late);
+  }
+}
+
+// AskForLines of a group and Copy of one before it, whose rows are in the same flights.
+template <int kForm>
+CATAMARAN_STAGE void AskAndCopy(const PullContext& pull, const uint64_t* keys_to_ask,
+                                const uint64_t* keys, Flights& flights, float* out, size_t first,
+                                Late& late) {
+  const PullContext here = pull;
+  const ptrdiff_t width = kForm > 0 ? kForm : here.width;
+  MakeHashes(here, keys_to_ask, kStageGroup, flights);
+  for (size_t i = 0; i < kStageGroup; ++i, out += width) {
+    AskForLine(here, flights, i);
+    CopyOne<kForm>(here, flights.rows[i], keys[i], out, first + i, late);
+  }
+}
+
+template <int kForm>
+CATAMARAN_STAGE void Search(const PullContext& pull, const uint64_t* keys, float* out, Late& late) {
+  late.searches.Step(
+      pull.finder, [&](const uint32_t* row) { AskForRow<kForm>(pull, row); },
+      [&](const uint32_t* row, RowHandle, uint32_t place) {
+        return CopyRow<kForm>(pull, row, keys[place], out + ptrdiff_t{place} * pull.width);
+      },
+      [&](uint32_t place) { *late.lost++ = static_cast<uint16_t>(place); });
+}
+
+template <int kForm>
+size_t Pull(const PullContext& pull, const uint64_t* keys, size_t n, float* out, uint16_t* lost) {
   Flights flights[2];
-  const uint16_t* const first_late = late;
+  Late late;
+  late.lost = lost;
+  const auto out_of = [&](size_t key) { return out + key * static_cast<size_t>(pull.width); };
+  const auto search = [&](size_t group) {
+    if (group % kGroupsToSearch == 0) Search<kForm>(pull, keys, out, late);
+  };
   InGroups(
       n,
       [&](size_t first, size_t count, size_t group) {
         AskForLines(pull, keys + first, count, flights[group % 2]);
       },
       [&](size_t, size_t count, size_t group) {
-        AskForRows<kWidth>(pull, count, flights[group % 2]);
+        AskForRows<kForm>(pull, count, flights[group % 2]);
       },
       [&](size_t first, size_t count, size_t group) {
-        late = Copy<kWidth>(pull, keys + first, count, flights[group % 2],
-                            out + first * static_cast<size_t>(pull.width), first, late);
+        search(group);
+        Copy<kForm>(pull, keys + first, count, flights[group % 2], out_of(first), first, late);
+      },
+      [&](size_t first_to_ask, size_t first, size_t group) {
+        search(group);
+        AskAndCopy<kForm>(pull, keys + first_to_ask, keys + first, flights[group % 2],
+                          out_of(first), first, late);
       });
-  return static_cast<size_t>(late - first_late);
+  while (!late.searches.empty()) Search<kForm>(pull, keys, out, late);
+  return static_cast<size_t>(late.lost - lost);
 }
 
 size_t PullAny(const PullContext& pull, const uint64_t* keys, size_t n, float* out,
-               uint16_t* late) {
-  return pull.width == kCommonWidth ? Pull<kCommonWidth>(pull, keys, n, out, late)
-                                    : Pull<0>(pull, keys, n, out, late);
+               uint16_t* lost) {
+  if (pull.decode != nullptr) return Pull<kEncoded>(pull, keys, n, out, lost);
+  return pull.width == kCommonWidth ? Pull<kCommonWidth>(pull, keys, n, out, lost)
+                                    : Pull<kFloats>(pull, keys, n, out, lost);
 }
 
 }  // namespace

@@ -6,15 +6,10 @@
 //   line = HomeLine(door, hash)             asked for, then
 //   sight = FirstSight(door, line, hash)    its row asked for, then compared with the key
 //
-// Nine keys of ten and more are found so. Of the others (another key of the home line has the same
-// tag, or the key lies in a line after its home) nearly all are found by a second sight, in stages
-// too; they come after all others, so that nobody waits for their misses:
-//
-//   AskForSecondSight(hash)
-//   sight = SecondSight(hash)               its row asked for, then compared
-//
-// What is left, and all rows of other classes than the full width, is for Shard and ShardIndex. A
-// sight is a guess: the row may be another key's, or be gone.
+// Nine keys of ten and more are found so. The others (another key of the home line has the same
+// tag, or the key lies in a line after its home) are for row_search.h, and rows of other classes
+// than the full width for Shard and ShardIndex. A sight is a guess: the row may be another key's,
+// or be gone.
 //
 // Thread safety: a value; the methods may be called by readers with a guard of the table's Epochs,
 // and by writers.
@@ -22,7 +17,6 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstdint>
 
 #include "catamaran/table/memory/index_line.h"
@@ -58,6 +52,9 @@ class RowFinder {
   size_t ShardOf(uint64_t hash) const { return hash >> 1 >> (63 - shard_bits_); }
   const ShardDoor* DoorOf(uint64_t hash) const { return doors_ + ShardOf(hash); }
 
+  SegmentRef Segment(const ShardDoor* door, uint64_t hash) const {
+    return ShardIndex::Segment(door->root->load(std::memory_order_acquire), hash);
+  }
   const IndexLine* HomeLine(const ShardDoor* door, uint64_t hash) const {
     return ShardIndex::HomeLine(door->root->load(std::memory_order_acquire), hash);
   }
@@ -67,59 +64,20 @@ class RowFinder {
   Sight FirstSight(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {
     return FirstOf(door, line, line->Match(hash));
   }
-
-  // The same of matches that are known, first with choices, then with jumps in place of them: fewer
-  // instructions, of which more are thrown away when the processor guesses wrong. Pushes, which
-  // wait for more, are faster so, look-ups are not.
+  // The same of matches that are known.
   Sight FirstOf(const ShardDoor* door, const IndexLine* line, LineMatch match) const {
-    const RowHandle handle = line->FirstHandle(match);
-    const bool seen = match.entries != 0 && handle.IsFull();
-    return {seen ? door->rows + handle.FullIndex() * row_words_ : nothing_, handle};
+    return match.entries == 0 ? Nothing() : SightOf(door, line->FirstHandle(match));
   }
-  Sight FirstOfByJumps(const ShardDoor* door, const IndexLine* line, LineMatch match) const {
-    if (match.entries != 0) [[likely]] {
-      const RowHandle handle = line->FirstHandle(match);
-      if (handle.IsFull()) [[likely]] {
-        return {door->rows + handle.FullIndex() * row_words_, handle};
-      }
-    }
-    return Nothing();
-  }
-
-  void AskForSecondSight(uint64_t hash) const {
-    const ShardDoor* door = DoorOf(hash);
-    const IndexLine* home = HomeLine(door, hash);
-    const LineMatch others = OtherMatches(home, hash);
-    if (others.entries != 0) {
-      PrefetchLineOf(FirstOf(door, home, others).row);
-    } else if (IndexLine::Reach(home->State()) > 0) {
-      PrefetchLineOf(After(door, home, hash));
-    }
-  }
-  Sight SecondSight(uint64_t hash) const {
-    const ShardDoor* door = DoorOf(hash);
-    const IndexLine* home = HomeLine(door, hash);
-    const LineMatch others = OtherMatches(home, hash);
-    if (others.entries != 0) return FirstOf(door, home, others);
-    if (IndexLine::Reach(home->State()) == 0) return Nothing();
-    return FirstSight(door, After(door, home, hash), hash);
+  // The same of the handle of an entry, or kNoRow.
+  Sight SightOf(const ShardDoor* door, RowHandle handle) const {
+    if (!handle.IsFull()) [[unlikely]]
+      return Nothing();
+    return {door->rows + handle.FullIndex() * row_words_, handle};
   }
 
  private:
   // Its handle is one that might be, so that who asks for memory by handles need not look.
   Sight Nothing() const { return {nothing_, RowHandle(RowClass::kFull, 0)}; }
-  static LineMatch OtherMatches(const IndexLine* line, uint64_t hash) {
-    LineMatch match = line->Match(hash);
-    match.entries &= match.entries - 1;
-    return match;
-  }
-  const IndexLine* After(const ShardDoor* door, const IndexLine* line, uint64_t hash) const {
-    const uint64_t root = door->root->load(std::memory_order_acquire);
-    const SegmentRef segment = ShardIndex::Segment(root, hash);
-    // The segment may be another one by now.
-    const auto number = static_cast<uint64_t>(line - segment.lines());
-    return number < segment.num_lines() ? segment.After(line) : segment.lines();
-  }
 
   const ShardDoor* doors_;
   int shard_bits_;

@@ -27,8 +27,9 @@ class RowHandle {
     return handle;
   }
 
-  // REQUIRES for these: it is a row.
+  // False for no row.
   constexpr bool IsFull() const { return (bits_ & 1) == 0; }
+  // REQUIRES for these: it is a row.
   constexpr RowClass row_class() const {
     if (IsFull()) return RowClass::kFull;
     return (bits_ & 3) == kNarrow ? RowClass::kNarrow : RowClass::kWaiting;

@@ -1,7 +1,7 @@
 // table/memory/rowwise_push_simd.h
 //
 // The most common push, in few instructions: row-wise adagrad (IsPlainRowwise) on f32 rows of the
-// full width that are found at first sight (row_finder.h). What counts is how many instructions lie
+// full width. What counts is how many instructions lie
 // between the requests for memory of one key and those of the next (stages.h), so the stages are
 // short loops, built for every instruction set.
 
@@ -28,10 +28,11 @@ struct RowwisePush {
 };
 
 // Writes the rows of `keys`, each of which has a gradient, adds and moves none, and returns how
-// many were not found: `late` gets their places among the keys.
+// many it did not find: `lost` gets their places among the keys, in no order. Those have no row, or
+// not one of the full width, or were too many.
 // REQUIRES: one thread writes; words of rows are no atomics (row_access.h).
 using RowwisePushFn = size_t (*)(const RowwisePush& push, const StepKey* keys, size_t num_keys,
-                                 uint32_t* late);
+                                 uint32_t* lost);
 
 // Of the code built for `isa`, or the nearest below it that was built.
 RowwisePushFn RowwisePushFor(Isa isa);

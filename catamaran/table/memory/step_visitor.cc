@@ -6,13 +6,12 @@
 #include <utility>
 
 #include "catamaran/table/memory/row_access.h"
+#include "catamaran/table/memory/row_search.h"
 #include "catamaran/table/memory/stages.h"
 
 namespace catamaran {
 namespace {
 
-// Keys that are looked for once more, if need be, while what was read for them is still near.
-constexpr size_t kPart = 2048;
 alignas(64) constexpr uint32_t kNothing[16] = {};  // for RowFinder: keys are all that is read
 constexpr int kPrefetchedWords = 128;  // of a row; then the processor sees the pattern itself
 
@@ -78,17 +77,9 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
                            .row_words = full.words,
                            .embedding = full.embedding,
                            .last_seen = now_};
-    num_late_ = 0;
-    for (size_t first = 0; first < keys.size(); first += kPart) {
-      const std::span<const StepKey> some =
-          keys.subspan(first, std::min(kPart, keys.size() - first));
-      uint32_t* const late = late_.data() + num_late_;
-      const size_t missed = plain_rowwise ? push_rowwise_(push, some.data(), some.size(), late)
-                                          : VisitRows(some, late);
-      const size_t left = VisitRowsAgain(some, late, missed);
-      for (size_t i = 0; i < left; ++i) late[i] += static_cast<uint32_t>(first);
-      num_late_ += left;
-    }
+    num_late_ = plain_rowwise ? push_rowwise_(push, keys.data(), keys.size(), late_.data())
+                              : VisitRows(keys, late_.data());
+    std::sort(late_.begin(), late_.begin() + static_cast<ptrdiff_t>(num_late_));
   } else {
     // What a sketch admits depends on the order of the keys.
     num_late_ = keys.size();
@@ -113,7 +104,7 @@ void StepVisitor::WriteRow(const StepKey& key, uint32_t* row, RowHandle handle) 
   EndRowWrite(row, tag);
 }
 
-size_t StepVisitor::VisitRows(std::span<const StepKey> all, uint32_t* late) {
+size_t StepVisitor::VisitRows(std::span<const StepKey> all, uint32_t* lost) {
   struct Flight {
     const ShardDoor* door;
     const IndexLine* line;
@@ -125,7 +116,6 @@ size_t StepVisitor::VisitRows(std::span<const StepKey> all, uint32_t* late) {
   const RowRequest ask(rules_.layout().of(RowClass::kFull).words);
   const bool following = following_;
   const StepKey* const keys = all.data();
-  const uint32_t* const first_late = late;
   const auto ask_for_line = [&](size_t i) {
     Flight& flight = flights[i % kStageFlights];
     const uint64_t hash = keys[i].hash;
@@ -141,42 +131,27 @@ size_t StepVisitor::VisitRows(std::span<const StepKey> all, uint32_t* late) {
     flight.handle = handle;
     if (following) ChangesFor(keys[i].hash).PrefetchSlot(handle);
   };
-  const auto write = [&](size_t i) {
+  RowSearches searches;
+  size_t num_lost = 0;
+  const auto ask_late = [&](const uint32_t* row) { ask(row); };
+  const auto write = [&](uint32_t* row, RowHandle handle, uint32_t i) {
+    if (RecordKey(row) != keys[i].key || row == kNothing) return false;
+    WriteRow(keys[i], row, handle);
+    return true;
+  };
+  const auto search = [&] {
+    searches.Step(finder, ask_late, write, [&](uint32_t i) { lost[num_lost++] = i; });
+  };
+  InStages(all.size(), ask_for_line, ask_for_row, [&](size_t i) {
+    if (i % (kStageGroup * kGroupsToSearch) == 0) search();
     const Flight& flight = flights[i % kStageFlights];
-    if (RecordKey(flight.row) == keys[i].key && flight.row != kNothing) [[likely]] {
-      WriteRow(keys[i], flight.row, flight.handle);
-    } else {
-      *late++ = static_cast<uint32_t>(i);
+    const auto place = static_cast<uint32_t>(i);
+    if (!write(flight.row, flight.handle, place) && !searches.Add(keys[i].hash, place)) {
+      lost[num_lost++] = place;
     }
-  };
-  InStages(all.size(), ask_for_line, ask_for_row, write);
-  return static_cast<size_t>(late - first_late);
-}
-
-size_t StepVisitor::VisitRowsAgain(std::span<const StepKey> keys, uint32_t* late, size_t num_late) {
-  std::array<RowFinder::Sight, kStageFlights> sights;
-  const RowFinder finder = store_.Finder(kNothing);
-  const RowRequest ask(rules_.layout().of(RowClass::kFull).words);
-  size_t left = 0;
-  const auto ask_for_row = [&](size_t i) {
-    const uint64_t hash = keys[late[i]].hash;
-    sights[i % kStageFlights] = finder.SecondSight(hash);
-    ask(sights[i % kStageFlights].row);
-    if (following_) ChangesFor(hash).PrefetchSlot(sights[i % kStageFlights].handle);
-  };
-  const auto write = [&](size_t i) {
-    const uint32_t place = late[i];
-    const auto [row, handle] = sights[i % kStageFlights];
-    if (RecordKey(row) == keys[place].key && row != kNothing) {
-      WriteRow(keys[place], row, handle);
-    } else {
-      late[left++] = place;
-    }
-  };
-  InStages(
-      num_late, [&](size_t i) { finder.AskForSecondSight(keys[late[i]].hash); }, ask_for_row,
-      write);
-  return left;
+  });
+  while (!searches.empty()) search();
+  return num_lost;
 }
 
 void StepVisitor::VisitLate(std::span<StepKey> keys) {

@@ -39,12 +39,10 @@ class StepVisitor {
   bool left_gradients() const { return left_gradients_; }
 
  private:
-  // Writes the rows of the full width that are found at first sight (row_finder.h); `late` gets the
-  // places of the other keys. The same for those, at second sight. Both add and move nothing, and
-  // return how many keys are late now.
-  size_t VisitRows(std::span<const StepKey> keys, uint32_t* late);
-  size_t VisitRowsAgain(std::span<const StepKey> keys, uint32_t* late, size_t num_late);
-  // A row of the full width, for any step.
+  // Writes the rows of the full width, for any step; adds and moves nothing, and returns how many
+  // keys have none: `lost` gets their places, in no order.
+  size_t VisitRows(std::span<const StepKey> keys, uint32_t* lost);
+  // One of those rows.
   void WriteRow(const StepKey& key, uint32_t* row, RowHandle handle);
   // All that can happen to the keys of late_, in their order.
   void VisitLate(std::span<StepKey> keys);
