@@ -25,8 +25,9 @@ BENCHMARK = Benchmark(
     ],
     notes="One thread asks for 2,000 keys a thousand times a second; what counts is the time from "
           "the call to the answer. One thread pushes gradients for 2,000 keys of the same "
-          "distribution, step after step. Commits of what changed follow one another, half a "
-          "second apart, to a disk; a hundredth of the rows is long unseen and goes. A round is "
-          "valid if training keeps half of the rate that it has alone, two commits become durable "
-          "and a whole pass of expiry is over: the lines below the percentiles.",
+          "distribution, step after step, and gives way as the learner of a server does. Commits "
+          "of what changed follow one another, half a second apart, to a disk; a hundredth of the "
+          "rows is long unseen and goes. A round is valid if training keeps half of the rate that "
+          "it has alone, two commits become durable and a whole pass of expiry is over: the lines "
+          "below the percentiles.",
 )

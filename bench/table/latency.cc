@@ -21,6 +21,7 @@
 #include "bench/table/live_table.h"
 #include "bench/table/serve.h"
 #include "bench/table/tables.h"
+#include "catamaran/base/background.h"
 
 namespace catamaran::bench {
 namespace {
@@ -71,7 +72,11 @@ class Latency final : public Case {
     const int64_t expired_before = live_.table().Info().expired;
     double together = 0, expiry_seconds = 0, commit_seconds = 0;
     const double begin = Now();
-    std::thread trainer([&] { together = Train(1e9, &stop); });
+    // As the learner of a server: below those who answer.
+    std::thread trainer([&] {
+      GiveWay();
+      together = Train(1e9, &stop);
+    });
     std::thread saver([&] {
       try {
         while (!stop) {
@@ -134,6 +139,7 @@ class Latency final : public Case {
       const size_t batches = pushes_.size() / kPush;
       const uint64_t* batch = pushes_.data() + next_push_++ % batches * kPush;
       live_.Step(pusher_->event_time(), [&] { pusher_->Push(batch); });
+      Breathe();
       keys += static_cast<double>(kPush);
       now = Now();
     }
