@@ -56,10 +56,10 @@ BENCHMARK = Benchmark(
           "embedding and are read by `find`, without protection but for libcuckoo. Maps have room "
           "for all rows reserved, their memory in huge pages. Not one of those that the ratio and "
           "the goal are of: absl's map asked, by its own `prefetch`, for where a key's search "
-          "begins, 8 keys ahead (16 take longer). It touches as few lines as the limit does, and "
-          "the limit itself is 1.4 to 1.7 times as fast. The machine limit is a gather of given "
-          "lines at random, one of an index with a line for 8 rows, and two of a row (64 bytes and "
-          "a sequence word), copied to the caller, asking ahead at the best of nine distances, in "
+          "begins, 8 keys ahead (16 take longer): it touches as few lines as the limit does. The "
+          "machine limit is a gather of given lines at random, one of an index with a line for 8 "
+          "rows, and two of a row (64 bytes and a sequence word), copied to the caller, asking "
+          "ahead at the best of nine distances, in "
           "the first or the second level of cache. EmbeddingBag has no keys: it is given places in "
           "an array. Redis answers over a Unix socket.",
 )
