@@ -80,8 +80,8 @@ class StdRows final : public RowMap {
 std::unique_ptr<RowMap> MakeRowMap(const std::string& name, [[maybe_unused]] size_t rows) {
   if (name == "std") return std::make_unique<StdRows>(rows);
 #ifdef CATAMARAN_BENCH_ABSL
-  if (name == "absl") return std::make_unique<AbslRows<0>>(rows);
-  if (name == "absl-ahead") return std::make_unique<AbslRows<8>>(rows);
+  if (name == "absl") return std::make_unique<AbslRows<8>>(rows);
+  if (name == "absl-find") return std::make_unique<AbslRows<0>>(rows);
 #endif
 #ifdef CATAMARAN_BENCH_CUCKOO
   if (name == "cuckoo") return std::make_unique<CuckooRows>(rows);

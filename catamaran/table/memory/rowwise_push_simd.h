@@ -1,9 +1,8 @@
 // table/memory/rowwise_push_simd.h
 //
 // The most common push, in few instructions: row-wise adagrad (IsPlainRowwise) on f32 rows of the
-// full width. What counts is how many instructions lie
-// between the requests for memory of one key and those of the next (stages.h), so the stages are
-// short loops, built for every instruction set.
+// full width. What counts is how many instructions lie between the requests for memory of one key
+// and those of the next (stages.h), so the stages are short loops, built for every instruction set.
 
 #pragma once
 
