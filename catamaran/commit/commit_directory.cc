@@ -161,10 +161,13 @@ void AddNames(const FoundCommit& commit, std::set<std::string>& names) {
   }
 }
 
-void RemoveAllBut(FileSystem& fs, const std::string& directory, const std::set<std::string>& keep) {
+void RemoveUnused(FileSystem& fs, const std::string& directory,
+                  FunctionRef<std::set<std::string>()> in_use) {
   try {
+    const std::vector<std::string> listed = fs.List(directory);
+    const std::set<std::string> keep = in_use();
     std::vector<std::string> manifests, others;
-    for (const std::string& name : fs.List(directory)) {
+    for (const std::string& name : listed) {
       if (!CommitOfName(name) || keep.contains(name)) continue;
       const bool manifest = name == kStateManifestName || CommitOfManifestName(name) != 0;
       (manifest ? manifests : others).push_back(name);

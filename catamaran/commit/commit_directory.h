@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "catamaran/base/file.h"
+#include "catamaran/base/function_ref.h"
 #include "catamaran/commit/commit_manifest.h"
 
 namespace catamaran {
@@ -55,10 +56,14 @@ FoundCommits FindCommits(const FileSystem& fs, const std::string& directory);
 // Names that a commit needs, its manifest's among them.
 void AddNames(const FoundCommit& commit, std::set<std::string>& names);
 
-// Removes all of our names from the directory but those in `keep`; manifests first, durably, so
-// that no manifest is left without its files. What cannot be removed stays for the next time:
-// nobody looks at it.
-void RemoveAllBut(FileSystem& fs, const std::string& directory, const std::set<std::string>& keep);
+// Removes all of our names from the directory but those that are `in_use`; manifests first,
+// durably, so that no manifest is left without its files. What cannot be removed stays for the next
+// time: nobody looks at it.
+//
+// `in_use` is called after the directory was listed, and must have the name of a file from before
+// the file is made: then files that others make meanwhile are not listed, or are in use.
+void RemoveUnused(FileSystem& fs, const std::string& directory,
+                  FunctionRef<std::set<std::string>()> in_use);
 
 // Removes what was written for a commit that did not come about.
 void RemoveFilesOf(FileSystem& fs, const std::string& directory, uint64_t commit);

@@ -98,7 +98,7 @@ void CommitCoordinator::ContinueFrom(uint64_t loaded) {
       return;
     }
   }
-  RemoveAllBut(fs_, directory_, needed);
+  RemoveUnused(fs_, directory_, [&] { return needed; });
 }
 
 CommitResult CommitCoordinator::Commit(const Positions& positions) {
@@ -190,7 +190,7 @@ void CommitCoordinator::Succeed(const CommitManifest& manifest) {
         {manifest.commit, CommitManifestName(manifest.commit), false, manifest, ""});
     while (history_.size() > static_cast<size_t>(options_.keep)) history_.pop_back();
   }
-  RemoveAllBut(fs_, directory_, NamesInUse());
+  RemoveUnused(fs_, directory_, [this] { return NamesInUse(); });
 }
 
 void CommitCoordinator::EndAll(uint64_t commit, bool kept) {

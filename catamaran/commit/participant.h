@@ -64,7 +64,8 @@ class CommitParticipant {
   // them. May run at the same time as everything above. Returns early once `stop` is true.
   virtual void Compact(const std::atomic<bool>& /*stop*/) {}
 
-  // Files that it has made, or is making, for a commit to come. From any thread.
+  // Files that it has made, or is making, for a commit to come; a file is among them before it is
+  // made, or it might be taken for one that nobody needs. From any thread.
   virtual std::vector<std::string> FilesToCome() const { return {}; }
 };
 

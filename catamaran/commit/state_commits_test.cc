@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "catamaran/base/faulty_file.h"
+#include "catamaran/base/forwarded_files.h"
 #include "catamaran/base/hash.h"
 #include "catamaran/commit/row_mover.h"
 #include "catamaran/commit/state_file.h"
@@ -119,6 +121,40 @@ TEST(StateCommits, CompactionInTheBackgroundChangesNothing) {
   commits.reset();
   EXPECT_EQ(
       Difference(ContentsOf(*LoadState(fs, kDirectory, model.flat).state), ContentsOf(*state)), "");
+}
+
+// A compaction that begins, writes its file and ends while a commit removes what is not needed.
+TEST(StateCommits, CompactionDuringCleanupLosesNoFile) {
+  class Files final : public ForwardedFiles {
+   public:
+    using ForwardedFiles::ForwardedFiles;
+    std::function<void()> before_list, after_list;
+    std::vector<std::string> List(const std::string& directory) const override {
+      if (before_list) before_list();
+      auto names = ForwardedFiles::List(directory);
+      if (after_list) after_list();
+      return names;
+    }
+  };
+  for (const bool before : {true, false}) {
+    FaultyFileSystem memory;
+    Files fs(memory);
+    const test::TestProgram model = Model();
+    const auto state = State::Create(model.flat, 1);
+    auto commits = MakeCommits(fs, kDirectory, model.flat, *state, NoCompaction());
+    (before ? fs.before_list : fs.after_list) = [&] { commits->Compact(); };
+    size_t longest = 0;
+    for (int64_t i = 1; i <= 20; ++i) {
+      Step(*state, i);
+      commits->Commit();
+      longest = std::max(longest, commits->newest().Find("table feat")->files.size());
+      EXPECT_EQ(Difference(ContentsOf(*LoadState(memory, kDirectory, model.flat).state),
+                           ContentsOf(*state)),
+                "")
+          << "commit " << i;
+    }
+    EXPECT_LE(longest, 10u) << "nothing was compacted";
+  }
 }
 
 TEST(StateCommits, ACommitThatFailsIsMadeUpForByTheNext) {

@@ -11,40 +11,25 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/base/file.h"
+#include "catamaran/base/forwarded_files.h"
 
 namespace catamaran {
 
-class StoppableFiles final : public FileSystem {
+class StoppableFiles final : public ForwardedFiles {
  public:
   // REQUIRES: both outlive this and its files.
-  StoppableFiles(FileSystem& fs, const std::atomic<bool>& stop) : fs_(fs), stop_(stop) {}
+  StoppableFiles(FileSystem& fs, const std::atomic<bool>& stop) : ForwardedFiles(fs), stop_(stop) {}
 
   std::unique_ptr<WritableFile> OpenWrite(const std::string& path) override {
-    return std::make_unique<File>(fs_.OpenWrite(path), path, stop_);
+    return std::make_unique<File>(ForwardedFiles::OpenWrite(path), path, stop_);
   }
   std::unique_ptr<WritableFile> OpenAppend(const std::string& path) override {
-    return std::make_unique<File>(fs_.OpenAppend(path), path, stop_);
+    return std::make_unique<File>(ForwardedFiles::OpenAppend(path), path, stop_);
   }
-  std::unique_ptr<RandomReadFile> OpenRead(const std::string& path) const override {
-    return fs_.OpenRead(path);
-  }
-  std::unique_ptr<MappedFile> Map(const std::string& path) const override { return fs_.Map(path); }
-  void Truncate(const std::string& path, uint64_t size) override { fs_.Truncate(path, size); }
-  void Rename(const std::string& from, const std::string& to) override { fs_.Rename(from, to); }
-  void Remove(const std::string& path) override { fs_.Remove(path); }
-  bool Exists(const std::string& path) const override { return fs_.Exists(path); }
-  bool IsDirectory(const std::string& path) const override { return fs_.IsDirectory(path); }
-  void MakeDirectory(const std::string& path) override { fs_.MakeDirectory(path); }
-  std::vector<std::string> List(const std::string& directory) const override {
-    return fs_.List(directory);
-  }
-  void SyncDirectory(const std::string& directory) override { fs_.SyncDirectory(directory); }
-  std::unique_ptr<FileLock> Lock(const std::string& path) override { return fs_.Lock(path); }
 
  private:
   class File final : public WritableFile {
@@ -70,7 +55,6 @@ class StoppableFiles final : public FileSystem {
     const std::atomic<bool>& stop_;
   };
 
-  FileSystem& fs_;
   const std::atomic<bool>& stop_;
 };
 

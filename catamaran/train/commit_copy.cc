@@ -78,7 +78,7 @@ void CopyCommit(FileSystem& fs, const std::string& from, uint64_t commit, const 
   WriteFileAtomically(fs, JoinPath(to, copy.manifest_name), FormatCommitManifest(copy.manifest));
   std::set<std::string> keep;
   AddNames(copy, keep);
-  RemoveAllBut(fs, to, keep);
+  RemoveUnused(fs, to, [&] { return keep; });
 }
 
 }  // namespace catamaran

@@ -36,7 +36,10 @@ train=(train shop.ctm --data train.csv --valid valid.csv "${bind[@]}" --batch 32
 # Everything that was measured, but for times.
 measured() { sed 's/"seconds":[0-9.e-]*,//; s/,"rows_per_second":[0-9.]*//' "$1/metrics.jsonl"; }
 dense() { sha256sum <"$(ls -t "$1"/dense-* | head -1)"; }
-table_rows() { "$catamaran" table export "$1" @taste "$2" >/dev/null 2>&1; sort "$2" | sha256sum; }
+table_rows() {
+  "$catamaran" table export "$1" @taste "$2" >export.txt 2>&1 || fail "export of $1" "$(cat export.txt)"
+  sort "$2" | sha256sum
+}
 
 # ---- usage and errors
 for command in train eval predict; do

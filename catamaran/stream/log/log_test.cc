@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "catamaran/base/faulty_file.h"
+#include "catamaran/base/forwarded_files.h"
 #include "catamaran/base/scratch_directory.h"
 #include "catamaran/stream/log/log_test_util.h"
 
@@ -177,32 +178,17 @@ TEST(Log, AppendingDoesNotWaitForASync) {
     std::shared_future<void> go_;
   };
   // (Only OpenAppend matters: that is how the syncer gets its handles.)
-  class Files final : public FileSystem {
+  class Files final : public ForwardedFiles {
    public:
-    FaultyFileSystem inner;
+    using ForwardedFiles::ForwardedFiles;
     std::shared_future<void> go;  // without one nothing waits
-    std::unique_ptr<WritableFile> OpenWrite(const std::string& p) override {
-      return inner.OpenWrite(p);
-    }
     std::unique_ptr<WritableFile> OpenAppend(const std::string& p) override {
-      if (!go.valid()) return inner.OpenAppend(p);
-      return std::make_unique<SlowSync>(inner.OpenAppend(p), go);
+      if (!go.valid()) return ForwardedFiles::OpenAppend(p);
+      return std::make_unique<SlowSync>(ForwardedFiles::OpenAppend(p), go);
     }
-    std::unique_ptr<RandomReadFile> OpenRead(const std::string& p) const override {
-      return inner.OpenRead(p);
-    }
-    std::unique_ptr<MappedFile> Map(const std::string& p) const override { return inner.Map(p); }
-    void Truncate(const std::string& p, uint64_t n) override { inner.Truncate(p, n); }
-    void Rename(const std::string& a, const std::string& b) override { inner.Rename(a, b); }
-    void Remove(const std::string& p) override { inner.Remove(p); }
-    bool Exists(const std::string& p) const override { return inner.Exists(p); }
-    bool IsDirectory(const std::string& p) const override { return inner.IsDirectory(p); }
-    void MakeDirectory(const std::string& p) override { inner.MakeDirectory(p); }
-    std::vector<std::string> List(const std::string& p) const override { return inner.List(p); }
-    void SyncDirectory(const std::string& p) override { inner.SyncDirectory(p); }
-    std::unique_ptr<FileLock> Lock(const std::string& p) override { return inner.Lock(p); }
   };
-  Files fs;
+  FaultyFileSystem memory;
+  Files fs(memory);
   const auto log = Log::Open(fs, kDirectory, {.segment_bytes = 200});
   std::promise<void> go;
   fs.go = go.get_future().share();
