@@ -7,6 +7,15 @@
 #include <vector>
 
 namespace catamaran {
+namespace {
+
+// Beside long records the index is small: there it may be quick rather than dense.
+int IndexFill(const RowLayout& layout) {
+  constexpr size_t kLong = 64;
+  return layout.bytes(RowClass::kFull) >= kLong ? ShardIndex::kQuickFill : ShardIndex::kDenseFill;
+}
+
+}  // namespace
 
 Shard::Shard(const TableConfig& config, const RowLayout& layout, Epochs& epochs,
              const Options& options)
@@ -17,7 +26,7 @@ Shard::Shard(const TableConfig& config, const RowLayout& layout, Epochs& epochs,
       last_hash_(first_hash_ + (UINT64_MAX >> options.shard_bits)),
       rows_(config, layout, options.reserve_bytes, options.pages, epochs),
       index_(options.shard_bits, static_cast<uint64_t>(options.shard), rows_, epochs,
-             options.reserve_bytes / 2, options.pages) {}
+             options.reserve_bytes / 2, options.pages, IndexFill(layout)) {}
 
 // --- Finding.
 

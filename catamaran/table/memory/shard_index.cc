@@ -38,9 +38,10 @@ int ShardIndex::FullBlockLines(uint64_t hash) {
 }
 
 ShardIndex::ShardIndex(int shard_bits, uint64_t shard, const ShardRows& rows, Epochs& epochs,
-                       size_t reserve_bytes, PageMode mode)
+                       size_t reserve_bytes, PageMode mode, int fill)
     : shard_bits_(shard_bits),
       shard_(shard),
+      fill_(fill),
       rows_(rows),
       epochs_(epochs),
       memory_(reserve_bytes, mode) {

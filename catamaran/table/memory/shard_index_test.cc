@@ -71,7 +71,7 @@ struct SparseShard {
       : config(PlainConfig(16)),
         layout(config),
         rows(config, layout, size_t{4} << 30, PageMode::kSmall, epochs),
-        index(0, 0, rows, epochs, size_t{1} << 30, PageMode::kSmall) {}
+        index(0, 0, rows, epochs, size_t{1} << 30, PageMode::kSmall, ShardIndex::kDenseFill) {}
 
   void Skip(int64_t slots) {
     for (int64_t i = 0; i < slots; ++i) {
