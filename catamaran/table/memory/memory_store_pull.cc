@@ -11,8 +11,9 @@ namespace catamaran {
 namespace {
 
 // Large Pulls go in parts, so that memory which is given back waits for one of them only, and so
-// that what a part has read is still near when its late keys come.
-constexpr size_t kPart = 2048;
+// that what a part has read is still near when its late keys come. The longer a part, the more of
+// its keys are repeats (pull_repeats_simd.h).
+constexpr size_t kPart = kMostPullKeys;
 
 enum class Outcome : uint8_t { kRow, kWaiting, kOther, kAgain };
 

@@ -25,11 +25,13 @@ struct PullContext {
   DecodeRowFn decode = nullptr;  // null: the words are the numbers
 };
 
+inline constexpr size_t kMostPullKeys = 8192;
+
 // Writes the embeddings of `keys`, one after another, to `out`, and returns how many it did not
 // find: `lost` gets their places among the keys, in no order, and `out` holds anything there. Those
 // have no row, or not one of the full width, or it was written or moved meanwhile, or they were too
-// many.
-// REQUIRES: the caller has a guard of the table's Epochs; at most 65,536 keys.
+// many. Equal keys may get the words of one reading.
+// REQUIRES: the caller has a guard of the table's Epochs; at most kMostPullKeys keys.
 using PullRowsFn = size_t (*)(const PullContext& pull, const uint64_t* keys, size_t num_keys,
                               float* out, uint16_t* lost);
 

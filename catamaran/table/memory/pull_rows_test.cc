@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <tuple>
 #include <vector>
 
@@ -55,10 +56,9 @@ class PullRowsTest : public testing::TestWithParam<WidthAndStore> {
     return values;
   }
 
-  // Looks n keys up, and checks what was written and what was lost.
-  void Pull(Isa isa, size_t n) {
-    std::vector<uint64_t> keys(n);
-    for (size_t i = 0; i < n; ++i) keys[i] = i * 7 % kKeys;
+  // Looks keys up, and checks what was written and what was lost.
+  void Pull(Isa isa, const std::vector<uint64_t>& keys) {
+    const size_t n = keys.size();
     const auto width = static_cast<size_t>(config_.width);
     std::vector<float> out((n + 1) * width, kUntouched);
     std::vector<uint16_t> lost(n);
@@ -87,18 +87,45 @@ class PullRowsTest : public testing::TestWithParam<WidthAndStore> {
     for (size_t j = 0; j < width; ++j) EXPECT_EQ(out[n * width + j], kUntouched);
   }
 
+  // The same with every instruction set, of some numbers of keys; key i is key_of(i).
+  template <class KeyOf>
+  void PullAll(std::initializer_list<size_t> sizes, KeyOf key_of) {
+    for (const Isa isa : {Isa::kPlain, Isa::kAvx2, Isa::kAvx512}) {
+      if (isa > DetectIsa()) continue;
+      for (const size_t n : sizes) {
+        SCOPED_TRACE(testing::Message() << IsaName(isa) << ' ' << n);
+        std::vector<uint64_t> keys(n);
+        for (size_t i = 0; i < n; ++i) keys[i] = key_of(i) % kKeys;
+        Pull(isa, keys);
+      }
+    }
+  }
+
   const TableConfig config_;
   const RowCodec codec_;
   MemoryStore store_;
 };
 
 TEST_P(PullRowsTest, FindsAllRowsOfTheFullWidth) {
-  for (const Isa isa : {Isa::kPlain, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa > DetectIsa()) continue;
-    for (const size_t n : {0, 1, 31, 32, 33, 63, 64, 65, 2000}) {
-      SCOPED_TRACE(testing::Message() << IsaName(isa) << ' ' << n);
-      Pull(isa, n);
-    }
+  PullAll({0, 1, 63, 64, 65, 127, 128, 129, 2000}, [](size_t i) { return i * 7; });
+}
+
+// One row of them is being written, others are narrow, or not there.
+TEST_P(PullRowsTest, RepeatsOfAKeyGetWhatItGets) {
+  PullAll({256, 257, 2000, kMostPullKeys}, [](size_t i) {
+    const uint64_t draw = Mix64(i);
+    return draw % 3 == 0 ? draw >> 8 : draw >> 8 & 31;
+  });
+}
+
+TEST_P(PullRowsTest, KeysMayBeginOrCeaseToRepeat) {
+  PullAll({300, 5000}, [](size_t i) { return i < 140 ? i % 4 : Mix64(i); });
+  PullAll({300, 5000}, [](size_t i) { return i < 140 ? Mix64(i) : i % 4; });
+}
+
+TEST_P(PullRowsTest, AllKeysMayBeOne) {
+  for (const uint64_t key : {uint64_t{0}, uint64_t{3}, uint64_t{4}, kBeingWritten}) {
+    PullAll({256, kMostPullKeys}, [key](size_t) { return key; });
   }
 }
 

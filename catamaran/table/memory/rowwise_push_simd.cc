@@ -22,9 +22,7 @@ struct Flights {
   RowHandle handles[kStageGroup];
 };
 
-// The stages are functions of their own, so that each has all registers for what its loop needs.
-// What they need is in local variables, which compiler barriers do not make them load again.
-#define CATAMARAN_STAGE __attribute__((noinline))
+// What stages need is in local variables, which compiler barriers do not make them load again.
 
 CATAMARAN_STAGE void AskForLines(const RowwisePush& push, const StepKey* keys, size_t n,
                                  Flights& flights) {

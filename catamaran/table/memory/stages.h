@@ -4,7 +4,7 @@
 // each stage one group behind the stage before. The requests of a stage wait for the addresses of
 // their pages, and only those wait together that the processor sees at once: in a loop that does
 // nothing else these are many more keys than in one loop with all three stages. The loops should be
-// short, and each in a function of its own, which has all registers to itself (pull_rows_simd.cc).
+// short, and each in a function of its own, which has all registers to itself: CATAMARAN_STAGE.
 //
 // Thread safety: functions of their arguments.
 
@@ -13,16 +13,18 @@
 #include <algorithm>
 #include <cstddef>
 
+#define CATAMARAN_STAGE __attribute__((noinline))
+
 namespace catamaran {
 
-inline constexpr size_t kStageGroup = 32;
+inline constexpr size_t kStageGroup = 64;
 // What a stage leaves for the next one of key i is at place i % kStageFlights; what is there when
 // the third one comes to it, the second one left.
 inline constexpr size_t kStageFlights = 2 * kStageGroup;
 
 // Keys that are late (row_search.h) are looked for once in so many groups: enough of them that they
 // too wait for their pages together.
-inline constexpr size_t kGroupsToSearch = 8;
+inline constexpr size_t kGroupsToSearch = 4;
 
 // Calls each function, stage by stage, for the groups that the keys [0, n) fall into, in order:
 // stage(first key, how many, number of the group). Between two of a group there is one group of
