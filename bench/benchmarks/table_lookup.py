@@ -29,8 +29,8 @@ BENCHMARK = Benchmark(
         Side("Catamaran", OURS, program="bench_table_lookup"),
         Side("absl::flat_hash_map", PEER, program="bench_table_maps", args=["--map", "absl"],
              variables=HUGE_PAGES),
-        Side("absl, not asked ahead", INFO, program="bench_table_maps", args=["--map", "absl-find"],
-             variables=HUGE_PAGES),
+        Side("absl, not asked ahead", INFO, program="bench_table_maps",
+             args=["--map", "absl", "--ahead", "no"], variables=HUGE_PAGES),
         Side("libcuckoo", PEER, program="bench_table_maps", args=["--map", "cuckoo"],
              variables=HUGE_PAGES),
         Side("std::unordered_map", PEER, program="bench_table_maps", args=["--map", "std"],
@@ -54,9 +54,9 @@ BENCHMARK = Benchmark(
           "are compared. Ours holds 92 bytes a row (key, counters, sequence word, embedding and the "
           "slot of row-wise adagrad) and reads them safely beside a writer; the maps hold key and "
           "embedding and are read without protection, but for libcuckoo. Maps have room for all "
-          "rows reserved, their memory in huge pages. absl's can be asked ahead for keys, and is, 8 "
-          "of them (16 take longer); beside it is the same map with look-ups alone. The machine "
-          "limit is a gather of given lines at random, one of an "
+          "rows reserved, their memory in huge pages. absl's can be asked ahead for keys, and is, "
+          "at the best of eight distances, found in each case; beside it is the same map with "
+          "look-ups alone. The machine limit is a gather of given lines at random, one of an "
           "index with a line for 8 rows, and two of a row (64 bytes and a sequence word), copied "
           "to the caller, asking ahead at the best of nine distances, in the first "
           "or the second level of cache. EmbeddingBag has no keys: it "

@@ -1,4 +1,8 @@
-// Look-ups by other hash maps (--map NAME, see row_maps.h) that hold the same rows as the table.
+// Look-ups by other hash maps (--map NAME, see row_maps.h) that hold the same rows as the table. A
+// map that can be asked ahead is (but for --ahead no), at the best of several distances, found in
+// each case.
+
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <memory>
@@ -24,28 +28,49 @@ std::unique_ptr<RowMap> Fill(const std::string& name, size_t rows) {
   return map;
 }
 
+constexpr size_t kDistances[] = {4, 6, 8, 12, 16, 24, 32, 48};
+
 class MapLookup final : public Case {
  public:
-  MapLookup(const RowMap& map, const KeyCase& c, size_t rows)
+  MapLookup(RowMap& map, const KeyCase& c, size_t rows, bool ask_ahead)
       : map_(map), keys_(c, rows, KeyOf), out_(keys_.count()) {
     for (std::vector<float>& out : out_) out.resize(c.batch * kMapWidth);
-    Run();
+    Round();
+    if (ask_ahead && map.CanAskAhead()) Tune();
   }
 
   Measurement Run() override {
-    return {keys_.Round([&](size_t caller, const uint64_t* keys) {
-              map_.Lookup(keys, keys_.batch(), out_[caller].data());
-            }),
-            {}};
+    map_.AskAhead(ahead_);
+    return {Round(), {}};
   }
   std::vector<double> Check() override {
     map_.Lookup(keys_.all(0).data(), keys_.batch(), out_[0].data());
     return CheckSums(out_[0]);
   }
-  std::string Note() override { return HugePageShare(); }
+  std::string Note() override {
+    return (ahead_ > 0 ? fmt::format("asked {} keys ahead, ", ahead_) : "") + HugePageShare();
+  }
 
  private:
-  const RowMap& map_;
+  double Round() {
+    return keys_.Round([&](size_t caller, const uint64_t* keys) {
+      map_.Lookup(keys, keys_.batch(), out_[caller].data());
+    });
+  }
+
+  void Tune() {
+    double best = 1e9;
+    for (int round = 0; round < 3; ++round) {
+      for (const size_t ahead : kDistances) {
+        map_.AskAhead(ahead);
+        const double seconds = Round();
+        if (seconds < best) best = seconds, ahead_ = ahead;
+      }
+    }
+  }
+
+  RowMap& map_;
+  size_t ahead_ = 0;
   Callers<uint64_t> keys_;
   std::vector<std::vector<float>> out_;
 };
@@ -58,9 +83,10 @@ int main(int argc, char** argv) {
   const std::string name = Option(argc, argv, "--map", "absl");
   const auto rows =
       static_cast<size_t>(std::atoll(Option(argc, argv, "--rows", "20000000").c_str()));
+  const bool ask_ahead = Option(argc, argv, "--ahead", "yes") == "yes";
   std::unique_ptr<RowMap> map;
   return Serve(RowMapVersion(name), [&](const std::string& c) -> std::unique_ptr<Case> {
     if (!map) map = Fill(name, rows);
-    return std::make_unique<MapLookup>(*map, KeyCase(c), rows);
+    return std::make_unique<MapLookup>(*map, KeyCase(c), rows, ask_ahead);
   });
 }

@@ -1,5 +1,6 @@
 #include "bench/table/row_maps.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <unordered_map>
@@ -19,10 +20,8 @@ namespace catamaran::bench {
 namespace {
 
 #ifdef CATAMARAN_BENCH_ABSL
-// It can be asked to fetch where a key begins its search, kAhead keys ahead; 0: it is not asked.
 // (Numbers of rows in the map and the rows in an array, fetched in three stages, take a third
 // longer.)
-template <size_t kAhead>
 class AbslRows final : public RowMap {
  public:
   explicit AbslRows(size_t rows) { map_.reserve(rows); }
@@ -31,15 +30,28 @@ class AbslRows final : public RowMap {
   // calls to it that are not inlined.
   __attribute__((flatten)) void Lookup(const uint64_t* keys, size_t count,
                                        float* out) const override {
-    for (size_t i = 0; i < kAhead && i < count; ++i) map_.prefetch(keys[i]);
-    for (size_t i = 0; i < count; ++i) {
-      if (kAhead > 0 && i + kAhead < count) map_.prefetch(keys[i + kAhead]);
-      std::memcpy(out + i * kMapWidth, map_.find(keys[i])->second.data(), sizeof(MapRow));
+    const size_t ahead = std::min(ahead_, count);
+    if (ahead == 0) {
+      for (size_t i = 0; i < count; ++i) Copy(keys[i], out + i * kMapWidth);
+      return;
     }
+    for (size_t i = 0; i < ahead; ++i) map_.prefetch(keys[i]);
+    for (size_t i = 0; i + ahead < count; ++i) {
+      map_.prefetch(keys[i + ahead]);
+      Copy(keys[i], out + i * kMapWidth);
+    }
+    for (size_t i = count - ahead; i < count; ++i) Copy(keys[i], out + i * kMapWidth);
   }
+  bool CanAskAhead() const override { return true; }
+  void AskAhead(size_t keys) override { ahead_ = keys; }
 
  private:
+  void Copy(uint64_t key, float* to) const {
+    std::memcpy(to, map_.find(key)->second.data(), sizeof(MapRow));
+  }
+
   absl::flat_hash_map<uint64_t, MapRow> map_;
+  size_t ahead_ = 0;
 };
 #endif
 
@@ -80,8 +92,7 @@ class StdRows final : public RowMap {
 std::unique_ptr<RowMap> MakeRowMap(const std::string& name, [[maybe_unused]] size_t rows) {
   if (name == "std") return std::make_unique<StdRows>(rows);
 #ifdef CATAMARAN_BENCH_ABSL
-  if (name == "absl") return std::make_unique<AbslRows<8>>(rows);
-  if (name == "absl-find") return std::make_unique<AbslRows<0>>(rows);
+  if (name == "absl") return std::make_unique<AbslRows>(rows);
 #endif
 #ifdef CATAMARAN_BENCH_CUCKOO
   if (name == "cuckoo") return std::make_unique<CuckooRows>(rows);
@@ -91,7 +102,7 @@ std::unique_ptr<RowMap> MakeRowMap(const std::string& name, [[maybe_unused]] siz
 
 std::string RowMapVersion(const std::string& name) {
 #ifdef CATAMARAN_BENCH_ABSL
-  if (name.starts_with("absl")) {
+  if (name == "absl") {
     return "abseil " + std::to_string(ABSL_LTS_RELEASE_VERSION) + "." +
            std::to_string(ABSL_LTS_RELEASE_PATCH_LEVEL);
   }

@@ -22,10 +22,15 @@ class RowMap {
   virtual void Insert(uint64_t key, const MapRow& row) = 0;
   // Copies the rows of `count` keys to `out`, one after another. All keys are there.
   virtual void Lookup(const uint64_t* keys, size_t count, float* out) const = 0;
+
+  // A map that can fetch what keys need before they are looked up is asked for it so many keys
+  // ahead; 0, as at first: it is not asked.
+  virtual bool CanAskAhead() const { return false; }
+  virtual void AskAhead(size_t) {}
 };
 
-// "absl" (which is asked ahead), "absl-find" (which is not), "cuckoo" or "std", with room for
-// `rows`. Throws SkipCase when the library is not installed.
+// "absl", "cuckoo" or "std", with room for `rows`. Throws SkipCase when the library is not
+// installed.
 std::unique_ptr<RowMap> MakeRowMap(const std::string& name, size_t rows);
 std::string RowMapVersion(const std::string& name);
 
