@@ -48,8 +48,7 @@ struct Pending {
 // The others.
 struct Repeats {
   static constexpr int kSlotBits = 12;
-  // Index lines go by the highest bits of a hash, tags by the lowest.
-  static size_t SlotOf(uint64_t hash) { return hash >> 12 & ((1 << kSlotBits) - 1); }
+  static size_t SlotOf(uint64_t key) { return key * 0x9e3779b97f4a7c15u >> (64 - kSlotBits); }
 
   uint16_t newest[1 << kSlotBits];  // in each slot: the place of a key; 0 at first
   // The place of a key, shifted by 16, and that of an equal key before it; in order. One word each,
@@ -62,15 +61,12 @@ struct Repeats {
 // are no jumps in it, since the processor would guess wrong as often as not, and what a key waits
 // for is not what the key before it found.
 // REQUIRES: first > 0: the first key is nobody's repeat, and stands in slots that nobody took.
-CATAMARAN_STAGE void FindRepeats(const PullContext& pull, const uint64_t* keys, size_t first,
-                                 size_t n, Repeats& repeats, Pending& pending) {
-  const uint64_t seed = pull.mixed_seed;
-  uint64_t hashes[kStageGroup];
-  for (size_t i = 0; i < n; ++i) hashes[i] = Mix64(keys[first + i] ^ seed);
+CATAMARAN_STAGE void FindRepeats(const uint64_t* keys, size_t first, size_t n, Repeats& repeats,
+                                 Pending& pending) {
   size_t num_repeats = repeats.count, num_pending = pending.count;
   for (size_t i = 0; i < n; ++i) {
     const auto place = static_cast<uint16_t>(first + i);
-    uint16_t& slot = repeats.newest[Repeats::SlotOf(hashes[i])];
+    uint16_t& slot = repeats.newest[Repeats::SlotOf(keys[first + i])];
     const uint16_t from = slot;
     const bool equal = keys[from] == keys[place];
     slot = place;
@@ -164,7 +160,7 @@ size_t PullRepeats(const PullContext& pull, const uint64_t* keys, size_t n, floa
     ++group;
   };
   for (size_t first = 1; first < n; first += kStageGroup) {
-    FindRepeats(pull, keys, first, std::min(kStageGroup, n - first), repeats, pending);
+    FindRepeats(keys, first, std::min(kStageGroup, n - first), repeats, pending);
     if (pending.count >= kStageGroup) next_group();
   }
   for (int stage = 0; stage < 3; ++stage) next_group();
