@@ -50,14 +50,16 @@ def table(bench, result):
 def figure_row(bench, case, figure, judged, sides):
     """A row for something else than the time: of every side that measured it."""
     scale = SCALE.get(figure.unit, 1.0)
-    cells = [f"{case.name}, {figure.what}"]
-    for side in bench.sides:
-        if side.role == model.LIMIT:
-            continue
+
+    def of(side):
         value = sides.get(side.name, {"parts": {}})["parts"].get(figure.part)
-        cells.append("-" if value is None else f"{number(value * scale)} {figure.unit}".rstrip())
+        return "-" if value is None else f"{number(value * scale)} {figure.unit}".rstrip()
+
+    limits = [of(side) for side in bench.sides if side.role == model.LIMIT]
+    cells = [f"{case.name}, {figure.what}"]
+    cells += [of(side) for side in bench.sides if side.role != model.LIMIT]
     if bench.limit:
-        cells.append("-")
+        cells.append(limits[0] if limits else "-")
     goal = ""
     if judged["goal"] is not None:
         side = "at most" if figure.at_most is not None else "at least"

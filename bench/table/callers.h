@@ -1,6 +1,7 @@
 // bench/table/callers.h
 //
-// One or two callers that go through prepared keys batch by batch, and the time a key takes.
+// One or two callers that go through prepared keys batch by batch, and the time a key takes; of two
+// also how many times as fast they are as one.
 
 #pragma once
 
@@ -36,17 +37,18 @@ class Callers {
   // Returns the seconds for a key, over all callers.
   template <class Work>
   double Round(Work work) {
-    const size_t first = round_++ % kWindows * window_;
-    const auto go = [&](size_t caller) {
-      const T* keys = all_[caller].data() + first;
-      for (size_t i = 0; i < window_; i += batch_) work(caller, keys + i);
-    };
-    const double begin = Now();
-    std::vector<std::thread> others;
-    for (size_t caller = 1; caller < all_.size(); ++caller) others.emplace_back(go, caller);
-    go(0);
-    for (std::thread& other : others) other.join();
-    return (Now() - begin) / static_cast<double>(window_ * all_.size());
+    return Round(all_.size(), work);
+  }
+
+  // The same as a measurement. Of two callers its part "scaling" says how many times as fast they
+  // were as the first alone, right before and after: others who use the machine slow both down.
+  template <class Work>
+  Measurement Measure(Work work) {
+    if (all_.size() == 1) return {Round(work), {}};
+    const double before = Round(1, work);
+    const double seconds = Round(work);
+    const double after = Round(1, work);
+    return {seconds, {{"scaling", (before + after) / 2 / seconds}}};
   }
 
   size_t count() const { return all_.size(); }
@@ -54,6 +56,21 @@ class Callers {
   const std::vector<T>& all(size_t caller) const { return all_[caller]; }
 
  private:
+  template <class Work>
+  double Round(size_t callers, Work& work) {
+    const size_t first = round_++ % kWindows * window_;
+    const auto go = [&](size_t caller) {
+      const T* keys = all_[caller].data() + first;
+      for (size_t i = 0; i < window_; i += batch_) work(caller, keys + i);
+    };
+    const double begin = Now();
+    std::vector<std::thread> others;
+    for (size_t caller = 1; caller < callers; ++caller) others.emplace_back(go, caller);
+    go(0);
+    for (std::thread& other : others) other.join();
+    return (Now() - begin) / static_cast<double>(window_ * callers);
+  }
+
   static constexpr size_t kWindows = 4;
   const size_t batch_;
   const size_t window_;

@@ -58,8 +58,10 @@ class Limit final : public Case {
   }
 
   Measurement Run() override {
-    const double seconds = Round();
-    return {seconds, {{"key", seconds}}};
+    Measurement measured = places_.Measure(
+        [this](size_t caller, const GatherPlace* places) { Touch(caller, places); });
+    measured.parts.emplace_back("key", measured.seconds);
+    return measured;
   }
 
   std::string Note() override {
@@ -76,13 +78,11 @@ class Limit final : public Case {
     uint64_t sink = 0;
   };
 
-  double Round() {
-    return places_.Round([&](size_t which, const GatherPlace* places) {
-      Caller& caller = callers_[which];
-      caller.sink +=
-          update_ ? Modify(memory_.gather, places, places_.batch(), asking_)
-                  : Gather(memory_.gather, places, places_.batch(), asking_, caller.out.data());
-    });
+  void Touch(size_t which, const GatherPlace* places) {
+    Caller& caller = callers_[which];
+    caller.sink +=
+        update_ ? Modify(memory_.gather, places, places_.batch(), asking_)
+                : Gather(memory_.gather, places, places_.batch(), asking_, caller.out.data());
   }
 
   void Tune() {
@@ -92,7 +92,8 @@ class Limit final : public Case {
       for (size_t l = 0; l < best_.size(); ++l) {
         for (const size_t ahead : kDistances) {
           asking_ = {ahead, static_cast<int>(l) + 1};
-          const double seconds = Round();
+          const double seconds = places_.Round(
+              [this](size_t caller, const GatherPlace* places) { Touch(caller, places); });
           if (seconds < best_[l]) best_[l] = seconds, distance[l] = ahead;
         }
       }

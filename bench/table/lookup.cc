@@ -22,10 +22,9 @@ class Lookup final : public Case {
   }
 
   Measurement Run() override {
-    return {keys_.Round([&](size_t caller, const uint64_t* keys) {
-              PullNow(table_, {keys, keys_.batch()}, out_[caller]);
-            }),
-            {}};
+    return keys_.Measure([&](size_t caller, const uint64_t* keys) {
+      PullNow(table_, {keys, keys_.batch()}, out_[caller]);
+    });
   }
   std::vector<double> Check() override {
     PullNow(table_, {keys_.all(0).data(), keys_.batch()}, out_[0]);
