@@ -110,14 +110,15 @@ TEST(MemoryStore, ReadersSeeWholeRowsOfTheirKeysWhateverAWriterDoes) {
       ++reads;
     }
   };
-  const auto pull_rows = [&](uint64_t seed) {
+  // Half of the keys are of the first `often`.
+  const auto pull_rows = [&](uint64_t seed, size_t n, uint64_t often) {
     std::mt19937_64 random(seed);
-    std::vector<uint64_t> keys(100);
-    std::vector<float> out(500);
-    std::vector<bool> missing(100);
+    std::vector<uint64_t> keys(n);
+    std::vector<float> out(n * 5);
+    std::vector<bool> missing(n);
     while (!stop.load(std::memory_order_relaxed)) {
-      for (uint64_t& key : keys) key = random() % kKeys;
-      missing.assign(100, false);
+      for (uint64_t& key : keys) key = random() % (random() % 2 == 0 ? often : kKeys);
+      missing.assign(n, false);
       store.Pull(keys, out, [&](size_t i, uint64_t, bool) { missing[i] = true; });
       for (size_t i = 0; i < keys.size(); ++i) {
         if (missing[i]) {
@@ -133,9 +134,10 @@ TEST(MemoryStore, ReadersSeeWholeRowsOfTheirKeysWhateverAWriterDoes) {
   };
   std::vector<std::thread> readers;
   readers.emplace_back(read_records, 1);
-  readers.emplace_back(pull_rows, 2);
+  readers.emplace_back(pull_rows, 2, 100, kKeys);
+  readers.emplace_back(pull_rows, 3, 300, 16);  // keys that repeat
 
-  std::mt19937_64 random(3);
+  std::mt19937_64 random(4);
   const int64_t kSteps = 150'000;
   for (int64_t i = 0; i < kSteps || (reads < 20'000 && i < 100 * kSteps); ++i) {
     const uint64_t key = random() % kKeys;

@@ -5,8 +5,8 @@
 // a row that is near, and the memory works on more keys at once that are not: without the repeats a
 // group has several times as many of them.
 //
-// A key finds the newest of its equals by a slot for its hash. Keys that share a slot with another
-// may go through the stages more than once.
+// A key finds the newest of its equals by a slot, of which there are some thousands; equal keys go
+// through the stages more than once where another key has taken the slot between them.
 //
 // Thread safety: as PullRowsFn says (pull_rows_simd.h).
 
@@ -21,6 +21,11 @@
 namespace catamaran::CATAMARAN_ISA {
 namespace {
 
+// One of 2^bits slots.
+inline __attribute__((always_inline)) size_t SlotOf(uint64_t key, int bits) {
+  return key * 0x9e3779b97f4a7c15u >> (64 - bits);
+}
+
 // Whether a look-up of `keys` is quicker so, going by the first of them. Of keys by a power law
 // with exponent 1.2 these have 43 repeats of a hundred, and of 2,000 keys 65 of a hundred; it pays
 // from about 40 of a hundred on.
@@ -31,7 +36,7 @@ inline bool ManyRepeat(const uint64_t* keys, size_t n) {
   uint8_t newest[1 << kSlotBits] = {};
   size_t repeats = 0;
   for (size_t i = 1; i < kSample; ++i) {
-    uint8_t& slot = newest[keys[i] * 0x9e3779b97f4a7c15u >> (64 - kSlotBits)];
+    uint8_t& slot = newest[SlotOf(keys[i], kSlotBits)];
     repeats += keys[slot] == keys[i];
     slot = static_cast<uint8_t>(i);
   }
@@ -48,8 +53,6 @@ struct Pending {
 // The others.
 struct Repeats {
   static constexpr int kSlotBits = 12;
-  static size_t SlotOf(uint64_t key) { return key * 0x9e3779b97f4a7c15u >> (64 - kSlotBits); }
-
   uint16_t newest[1 << kSlotBits];  // in each slot: the place of a key; 0 at first
   // The place of a key, shifted by 16, and that of an equal key before it; in order. One word each,
   // which is one store.
@@ -66,7 +69,7 @@ CATAMARAN_STAGE void FindRepeats(const uint64_t* keys, size_t first, size_t n, R
   size_t num_repeats = repeats.count, num_pending = pending.count;
   for (size_t i = 0; i < n; ++i) {
     const auto place = static_cast<uint16_t>(first + i);
-    uint16_t& slot = repeats.newest[Repeats::SlotOf(keys[first + i])];
+    uint16_t& slot = repeats.newest[SlotOf(keys[first + i], Repeats::kSlotBits)];
     const uint16_t from = slot;
     const bool equal = keys[from] == keys[place];
     slot = place;
