@@ -2,6 +2,8 @@ from harness.benchmark import INFO, LIMIT, OURS, PEER, Benchmark, Case, Figure, 
 from harness.tables import HUGE_PAGES, key_limit
 
 ORIENTATION = ["EmbeddingBag", "Redis MGET"]
+ROUNDS = 41  # others use the machine's memory for seconds at a time, and one caller feels it
+GOALS = {"goals": {"": 1.5}, "limit_goal": 0.65, "rounds": ROUNDS}
 
 BENCHMARK = Benchmark(
     name="table-lookup",
@@ -25,11 +27,12 @@ BENCHMARK = Benchmark(
         Side("limit", LIMIT, program="bench_table_limit", args=["--work", "lookup"]),
     ],
     cases=[
-        Case("uniform-2000", "batches of 2,000, all keys alike", goals={"": 1.5}, limit_goal=0.65),
-        Case("uniform-50000", "batches of 50,000", goals={"": 1.5}, limit_goal=0.65),
-        Case("power-2000", "power-law keys (1.2)", goals={"": 1.5}, limit_goal=0.65),
-        Case("power-50000", "the same, batches of 50,000", goals={"": 1.5}, limit_goal=0.65),
+        Case("uniform-2000", "batches of 2,000, all keys alike", **GOALS),
+        Case("uniform-50000", "batches of 50,000", **GOALS),
+        Case("power-2000", "power-law keys (1.2)", **GOALS),
+        Case("power-50000", "the same, batches of 50,000", **GOALS),
         Case("uniform-50000-two", "two callers at once, each its own batches", skip=ORIENTATION,
+             rounds=ROUNDS,
              figures=[Figure("scaling", "two callers", "times one", at_least=1.8)]),
     ],
     check_tolerance=1e-5,
