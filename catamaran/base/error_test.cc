@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
 namespace catamaran {
 namespace {
 
@@ -34,6 +38,33 @@ TEST(Error, ACheckThatHoldsEvaluatesNoArguments) {
   int evaluated = 0;
   CATAMARAN_CHECK(true, "{}", ++evaluated);
   EXPECT_EQ(evaluated, 0);
+}
+
+TEST(Error, KeepsItsCode) {
+  const auto code_of = [](auto body) {
+    try {
+      body();
+    } catch (...) {
+      return CodeOfCurrentException();
+    }
+    return ErrorCode::kCancelled;
+  };
+  EXPECT_EQ(code_of([] { Fail("no code"); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([] { Fail(ErrorCode::kStorage, "{} is damaged", "x"); }), ErrorCode::kStorage);
+  EXPECT_EQ(code_of([] { CATAMARAN_CHECK(false); }), ErrorCode::kInternal);
+  EXPECT_EQ(code_of([] { throw std::bad_alloc(); }), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(code_of([] {
+              throw std::system_error(std::make_error_code(std::errc::too_many_files_open));
+            }),
+            ErrorCode::kResourceExhausted);
+  EXPECT_EQ(code_of([] { throw std::logic_error("x"); }), ErrorCode::kInternal);
+  EXPECT_EQ(code_of([] { throw 1; }), ErrorCode::kInternal);
+}
+
+TEST(Error, SaysWhatRanOut) {
+  EXPECT_EQ(DescribeError(std::bad_alloc()), "out of memory");
+  EXPECT_EQ(DescribeError(Error("what", ErrorCode::kBadData)), "what");
+  EXPECT_EQ(DescribeError(std::logic_error("x")), "internal error: x");
 }
 
 }  // namespace

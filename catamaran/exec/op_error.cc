@@ -1,7 +1,6 @@
 #include "catamaran/exec/op_error.h"
 
 #include "catamaran/base/error.h"
-#include "catamaran/base/storage_error.h"
 
 namespace catamaran {
 
@@ -23,10 +22,9 @@ std::exception_ptr WithOp(const Op& op, const SourceTable& sources, std::excepti
     std::rethrow_exception(error);
   } catch (const LocatedError&) {
     return error;
-  } catch (const StorageError& storage) {
-    return std::make_exception_ptr(StorageError(OpMessage(op, sources, storage.what())));
   } catch (const std::exception& exception) {
-    return std::make_exception_ptr(Error(OpMessage(op, sources, exception.what())));
+    return std::make_exception_ptr(
+        Error(OpMessage(op, sources, DescribeError(exception)), CodeOf(exception)));
   } catch (...) {
     return error;
   }

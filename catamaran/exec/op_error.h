@@ -14,15 +14,17 @@
 namespace catamaran {
 
 // An Error that names its place already: nothing is put before its message.
-struct LocatedError final : Error {
+class LocatedError final : public Error {
+ public:
   using Error::Error;
 };
 
 // "models/x.ctm:7: div: what" and a line for each frame: "  in linear fc1, models/x.ctm:3".
 std::string OpMessage(const Op& op, const SourceTable& sources, std::string_view what);
 
-// Turns what a kernel threw into an Error with that message; a StorageError stays one. What is no
-// std::exception is passed on as it is.
+// Turns what a kernel threw into an Error with that message and the code of what was thrown: memory
+// that ran out stays resource exhausted, a damaged file stays storage. A LocatedError, and what is
+// no std::exception, are passed on as they are.
 std::exception_ptr WithOp(const Op& op, const SourceTable& sources, std::exception_ptr error);
 
 // Runs `body`; what it throws is rethrown with the op's message.

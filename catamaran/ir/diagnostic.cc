@@ -59,7 +59,8 @@ std::string Render(const Diagnostic& d, const SourceTable& sources) {
 }
 
 ProgramError::ProgramError(std::vector<Diagnostic> diagnostics, const SourceTable& sources)
-    : Error(RenderAll(diagnostics, sources)), diagnostics_(std::move(diagnostics)) {}
+    : Error(RenderAll(diagnostics, sources), ErrorCode::kInvalidProgram),
+      diagnostics_(std::move(diagnostics)) {}
 
 Diagnostic& Diagnostics::Add(Location at, std::string message, uint32_t length) {
   Diagnostic d{at, length, std::move(message), {}};

@@ -5,10 +5,8 @@
 #pragma once
 
 #include <exception>
-#include <new>
 
 #include "catamaran/base/error.h"
-#include "catamaran/base/storage_error.h"
 #include "catamaran/serve/status.h"
 
 namespace catamaran {
@@ -17,14 +15,8 @@ namespace catamaran {
 inline Status StatusOfException() {
   try {
     throw;
-  } catch (const StorageError& error) {
-    return {StatusCode::kInternal, error.what()};
-  } catch (const Error& error) {
-    return {StatusCode::kInvalidArgument, error.what()};
-  } catch (const std::bad_alloc&) {
-    return {StatusCode::kResourceExhausted, "there is not enough memory for this request"};
   } catch (const std::exception& error) {
-    return {StatusCode::kInternal, error.what()};
+    return {StatusCodeOf(CodeOf(error)), DescribeError(error)};
   }
 }
 

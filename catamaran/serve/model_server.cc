@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
-#include "catamaran/base/storage_error.h"
 #include "catamaran/base/suggest.h"
 #include "catamaran/nn/standard.h"
 #include "catamaran/serve/learning.h"
@@ -194,9 +193,11 @@ std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const st
   };
   try {
     return make();
-  } catch (const StorageError&) {
+  } catch (const Error& error) {
     // Damage that was noted is looked for and passed over the next time.
-    if (directory.empty() || !DamageIsNoted(*options_.fs, directory)) throw;
+    if (error.code() != ErrorCode::kStorage || directory.empty() ||
+        !DamageIsNoted(*options_.fs, directory))
+      throw;
     learning->Drop();
   }
   return make();

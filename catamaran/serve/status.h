@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "catamaran/base/error.h"
+
 namespace catamaran {
 
 // Each has a word in gRPC and in HTTP.
@@ -63,6 +65,27 @@ constexpr const char* Name(StatusCode code) {
       return "INTERNAL";
   }
   return "INTERNAL";
+}
+
+// How a request ends whose work ended with an Error of this code. INVALID_ARGUMENT is for the
+// caller's mistakes alone.
+constexpr StatusCode StatusCodeOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidProgram:
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kBadData:
+      return StatusCode::kInvalidArgument;
+    case ErrorCode::kUnavailable:
+      return StatusCode::kUnavailable;
+    case ErrorCode::kResourceExhausted:
+      return StatusCode::kResourceExhausted;
+    case ErrorCode::kCancelled:
+      return StatusCode::kCancelled;
+    case ErrorCode::kStorage:
+    case ErrorCode::kInternal:
+      return StatusCode::kInternal;
+  }
+  return StatusCode::kInternal;
 }
 
 }  // namespace catamaran

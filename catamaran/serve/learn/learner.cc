@@ -11,7 +11,6 @@
 #include "catamaran/base/background.h"
 #include "catamaran/base/cpu.h"
 #include "catamaran/base/error.h"
-#include "catamaran/base/storage_error.h"
 #include "catamaran/serve/model/load_model.h"
 
 namespace catamaran {
@@ -45,8 +44,10 @@ Learner::Learner(HostedModel model, const Clock& clock, const Clock& steady)
   }
   try {
     Open();
-  } catch (const StorageError& error) {
-    NoteDamage(*model_.fs, model_.directory, error.what());
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kStorage) {
+      NoteDamage(*model_.fs, model_.directory, error.what());
+    }
     throw;
   }
   if (settings_.move_rows) mover_ = std::make_unique<RowMover>(*state_);
@@ -203,11 +204,13 @@ void Learner::Run() {
     LogCursor cursor = log_->Follow(std::max(applier_->stream().position(), log_->begin()));
     while (!end_) Turn(cursor);
     if (committing_) FinishCommit();
-  } catch (const StorageError& error) {
-    NoteDamage(*model_.fs, model_.directory, error.what());
-    StandStill(fmt::format("{}. The next start verifies all that was saved", error.what()));
   } catch (const std::exception& error) {
-    StandStill(error.what());
+    if (CodeOf(error) == ErrorCode::kStorage) {
+      NoteDamage(*model_.fs, model_.directory, error.what());
+      StandStill(fmt::format("{}. The next start verifies all that was saved", error.what()));
+    } else {
+      StandStill(DescribeError(error));
+    }
   }
   RefuseAll({StatusCode::kUnavailable, "learning has ended"});
 }

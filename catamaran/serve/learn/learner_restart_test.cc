@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "catamaran/base/faulty_file.h"
-#include "catamaran/base/storage_error.h"
 #include "catamaran/commit/commit_directory.h"
 #include "catamaran/serve/learn/learn_test_util.h"
 #include "catamaran/serve/learn/replay.h"
@@ -186,7 +185,7 @@ TEST_P(LearnerRestart, DamageThatRecoveryComesAcrossIsPassedOverWhenItIsTriedAga
   }
   learner.reset();
   DamageNewest();
-  EXPECT_THROW(Start(), StorageError);
+  EXPECT_THROW(Start(), Error);
   Start();
   EXPECT_THAT(learner->status().problem, HasSubstr("was loaded instead"));
   Commit();

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
-#include "catamaran/base/storage_error.h"
 
 namespace catamaran {
 namespace {
@@ -102,9 +101,8 @@ void LogApplier::Predict(std::span<const FeedValue> feeds, State& state) {
   if (!all_known && infer_ && progressive_) {
     try {
       result = infer_->Run(state, infer_feeds_);
-    } catch (const StorageError&) {
-      throw;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kStorage) throw;
       // A measurement that fails must not decide what is learned: a replay does not make it.
     }
   }
@@ -163,9 +161,8 @@ StepOutcome LogApplier::Learn(const StreamAction& action, State& state) {
     if (!results_->names().empty()) outcome.loss = results_->value(0);
     if (status.refused)
       outcome.why = fmt::format("a guard refused it; the loss is {}", outcome.loss);
-  } catch (const StorageError&) {
-    throw;
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::kStorage) throw;
     outcome.refused = true;
     outcome.why = error.what();
   }

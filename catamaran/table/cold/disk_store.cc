@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "catamaran/base/error.h"
-#include "catamaran/base/storage_error.h"
 #include "catamaran/table/cold/store_files.h"
 #include "catamaran/table/cold/unsynced_files.h"
 
@@ -48,8 +47,7 @@ class NoLog final : public rocksdb::Logger {
 
 void Check(const rocksdb::Status& status, const char* doing, const std::string& directory) {
   if (!status.ok()) {
-    throw StorageError(
-        fmt::format("rows on disk: {} in {}: {}", doing, directory, status.ToString()));
+    Fail(ErrorCode::kStorage, "rows on disk: {} in {}: {}", doing, directory, status.ToString());
   }
 }
 

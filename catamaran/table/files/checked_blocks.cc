@@ -6,7 +6,6 @@
 
 #include "catamaran/base/crc32c.h"
 #include "catamaran/base/error.h"
-#include "catamaran/base/storage_error.h"
 
 namespace catamaran {
 
@@ -27,9 +26,8 @@ void CheckedBlocks::CheckBlock(uint64_t block) const {
   const uint32_t wanted = row_format::Load<uint32_t>(checksums_ + block * 4);
   const uint32_t found = Crc32c(body_.subspan(begin, size));
   if (found != wanted) {
-    throw StorageError(
-        fmt::format("{} is damaged: bytes {} to {} have the checksum {:08x}, not {:08x}",
-                    file_.path(), begin, begin + size - 1, found, wanted));
+    Fail(ErrorCode::kStorage, "{} is damaged: bytes {} to {} have the checksum {:08x}, not {:08x}",
+         file_.path(), begin, begin + size - 1, found, wanted);
   }
   good_[block].store(1, std::memory_order_relaxed);
 }
