@@ -120,7 +120,11 @@ uint64_t CommitCoordinator::StartCommit(const Positions& positions) {
   in_progress_.store(true, std::memory_order_release);
   started_->thread = StartBackground([this] {
     Write(*started_);
-    EndAll(started_->manifest.commit, started_->error == nullptr);
+    try {
+      EndAll(started_->manifest.commit, started_->error == nullptr);
+    } catch (...) {
+      if (!started_->error) started_->error = std::current_exception();
+    }
     in_progress_.store(false, std::memory_order_release);
   });
   return started_->manifest.commit;
@@ -140,6 +144,7 @@ void CommitCoordinator::Cut(Running& running) {
   size_t cut = 0;
   try {
     const Turn turn(state_);
+    state_.CheckWhole();
     const int64_t begin = SteadyClock().Now();
     try {
       for (const auto& participant : participants_) {
@@ -154,8 +159,9 @@ void CommitCoordinator::Cut(Running& running) {
     manifest.event_time = state_.event_time();
     running.cut_at = SteadyClock().Now();
     running.result = {manifest.commit, manifest.step, running.cut_at - begin, 0};
-  } catch (const Error& error) {
-    Fail("{}: commit {} could not begin: {}", directory_, manifest.commit, error.what());
+  } catch (const std::exception& error) {
+    Fail(CodeOf(error), "{}: commit {} could not begin: {}", directory_, manifest.commit,
+         DescribeError(error));
   }
 }
 
@@ -204,8 +210,9 @@ CommitResult CommitCoordinator::Finish(Running& running) {
     try {
       std::rethrow_exception(running.error);
     } catch (const std::exception& error) {
-      Fail("{}: commit {} failed: {}. {}; the next commit will hold what this one held", directory_,
-           running.manifest.commit, error.what(),
+      Fail(CodeOf(error),
+           "{}: commit {} failed: {}. {}; the next commit will hold what this one held", directory_,
+           running.manifest.commit, DescribeError(error),
            before == 0 ? "No commit was made before"
                        : fmt::format("Commit {} stays as it is", before));
     }

@@ -1,6 +1,9 @@
-// The commit region of a run: guards first; when all hold, every effect, then the step.
+// The commit region of a run: guards first; when all hold, every effect is prepared, which may fail
+// and changes nothing; then all are applied, which cannot fail; then the step is counted.
 
+#include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "catamaran/base/error.h"
 #include "catamaran/exec/frame.h"
@@ -27,17 +30,81 @@ void Accumulate(const TensorView& target, const TensorView& value, double before
 
 }  // namespace
 
-bool Frame::GuardsHold() const {
+bool Frame::GuardsHold() {
   for (const PlanEffect& effect : plan_.effects) {
     if (effect.kind != PlanEffect::Kind::kGuard) continue;
-    for (const int in : plan_.nodes[static_cast<size_t>(effect.node)].ins) {
+    const PlanNode& node = plan_.nodes[static_cast<size_t>(effect.node)];
+    for (const int in : node.ins) {
       if (in < 0) continue;
       for (const bool holds : slots_[static_cast<size_t>(in)].tensor.Elements<bool>()) {
-        if (!holds) return false;
+        if (holds) continue;
+        Refuse(*node.op, "a condition does not hold");
+        return false;
       }
     }
   }
   return true;
+}
+
+void Frame::Refuse(const Op& op, const std::string& why) {
+  if (std::exchange(status_.refused, true)) return;  // the first reason is as good as any
+  status_.why = OpMessage(op, *plan_.sources, why);
+}
+
+// A number may stay what it is, finite or not, but no finite one becomes one that is not: it would
+// never be finite again.
+void Frame::PrepareWrite(const PlanNode& node) {
+  const auto state = static_cast<size_t>(node.states[0]);
+  const TensorView head = state_->head(state);
+  const TensorView value = slots_[static_cast<size_t>(node.ins[0])].tensor;
+  if (!IsFloat(head.dtype) || head.data == value.data) return;
+  DispatchFloating(
+      head.dtype,
+      [&]<class T>(T) {
+        const T* now = head.As<T>();
+        const T* next = value.As<T>();
+        for (int64_t i = 0; i < head.num_elements(); ++i) {
+          if (std::isfinite(static_cast<double>(next[i]))) continue;
+          if (!std::isfinite(static_cast<double>(now[i]))) continue;
+          return Refuse(*node.op, fmt::format("the next value of @{} is not finite",
+                                              plan_.state_names[state]));
+        }
+      },
+      "write");
+}
+
+// Everything of the step that can fail or refuse it. Nothing has changed when this throws.
+void Frame::PrepareEffects() {
+  effects_.Clear();
+  uint64_t begin = measuring_ != nullptr ? Ticks() : 0;
+  for (const PlanEffect& effect : plan_.effects) {
+    const auto index = static_cast<size_t>(effect.node);
+    const PlanNode& node = plan_.nodes[index];
+    if (effect.kind == PlanEffect::Kind::kGuard) continue;
+    if (effect.kind == PlanEffect::Kind::kWrite) {
+      PrepareWrite(node);
+    } else if (const KernelFn prepare = node.op->def().prepare_effect) {
+      NamingOp(*node.op, *plan_.sources, [&] { prepare(contexts_[index]); });
+    }
+    if (status_.refused) return;
+    if (measuring_ != nullptr) begin = measuring_->DonePart(index, begin);
+  }
+  PrepareTables();
+}
+
+void Frame::PrepareTables() {
+  for (const int state : plan_.changed_states) {
+    const auto index = static_cast<size_t>(state);
+    const TableEffects& effects = effects_.of(index);
+    if (effects.op == nullptr) continue;
+    uint64_t begin = measuring_ != nullptr ? Ticks() : 0;
+    // A table's part of a step is numbered by the step that it completes.
+    NamingOp(*effects.op, *plan_.sources, [&] {
+      state_->table_at(index)->Prepare(
+          {step_ + 1, options_.event_time, effects.observations, effects.pushes, pool_});
+    });
+    if (measuring_ != nullptr) measuring_->DonePart(plan_.nodes.size() + index, begin);
+  }
 }
 
 void Frame::Write(const PlanNode& node) {
@@ -55,6 +122,7 @@ void Frame::Write(const PlanNode& node) {
   }
 }
 
+// Nothing here can fail, but for a bug.
 void Frame::ApplyEffects() {
   for (const int state : plan_.changed_states) writes_[static_cast<size_t>(state)] = 0;
   uint64_t begin = measuring_ != nullptr ? Ticks() : 0;
@@ -64,50 +132,46 @@ void Frame::ApplyEffects() {
     if (effect.kind == PlanEffect::Kind::kGuard) continue;
     if (effect.kind == PlanEffect::Kind::kWrite) {
       Write(node);
-      if (measuring_ != nullptr) begin = measuring_->Done(index, begin);
-      continue;
-    }
-    NamingOp(*node.op, *plan_.sources, [&] {
+    } else {
       const ChosenKernel& kernel =
           node.dynamic ? dynamic_kernels_[index] : instance_.kernels()[index];
       const KernelStatus status = kernel.run(contexts_[index]);
       CATAMARAN_CHECK(status == KernelStatus::kDone, "an effect cannot complete later");
-    });
+    }
     if (measuring_ != nullptr) begin = measuring_->Done(index, begin);
   }
-}
-
-void Frame::Commit() {
-  if (!GuardsHold()) {
-    status_.refused = true;
-    return;
-  }
-  in_region_ = true;
-  try {
-    ApplyEffects();
-  } catch (...) {
-    for (const auto& recorder : recorders_) {
-      if (recorder) recorder->Discard();
-    }
-    throw;
-  }
-  // One Apply a table; a table's part of a step is numbered by the step that it completes.
-  uint64_t begin = measuring_ != nullptr ? Ticks() : 0;
   for (const int state : plan_.changed_states) {
     const auto index = static_cast<size_t>(state);
-    StepRecorder* recorder = recorders_[index].get();
-    if (recorder != nullptr) {
-      recorder->Commit(step_ + 1, options_.event_time, pool_);
+    if (effects_.of(index).op != nullptr) {
+      CountUnwritten(state_->table_at(index)->ApplyPrepared());
       if (measuring_ != nullptr) begin = measuring_->Done(plan_.nodes.size() + index, begin);
     }
     state_->MarkChanged(index);
   }
+}
+
+void Frame::Commit() {
+  if (!GuardsHold()) return;
+  PrepareEffects();
+  if (status_.refused) return;
+  unwritten_.store(0, std::memory_order_relaxed);
+  try {
+    ApplyEffects();
+  } catch (const std::exception& error) {
+    // Some of the step has been applied, and nobody can tell which part: no commit may hold it.
+    const std::string why = fmt::format("{}: step {} was applied in part: {}", plan_.function_name,
+                                        step_ + 1, DescribeError(error));
+    state_->Break(why);
+    throw Error(why, ErrorCode::kInternal);
+  }
+  uint64_t begin = measuring_ != nullptr ? Ticks() : 0;
   state_->FinishStep(options_.event_time);
   if (measuring_ != nullptr) {
     measuring_->Done(plan_.nodes.size() + plan_.state_names.size(), begin);
   }
   status_.committed = true;
   status_.step = state_->step();
+  status_.unwritten = unwritten_.load(std::memory_order_relaxed);
 }
 
 }  // namespace catamaran

@@ -87,17 +87,18 @@ struct RunOptions {
 
 struct RunStatus {
   bool committed = false;  // the commit region was applied
-  bool refused = false;    // a guard refused it
+  bool refused = false;    // a guard, or a gradient that is not finite: nothing has changed
   int64_t step = 0;        // committed steps of the state that was read, or after the commit
+  // Rows and parameters of which the step left something as it was, because the next value would
+  // not have been finite.
+  int64_t unwritten = 0;
+  std::string why;  // of a refusal: what refused the step, with the line; else empty
 };
 
-struct RunResult {
+struct RunResult : RunStatus {
   std::vector<Tensor> outputs;
   // By output: of a ragged result its offsets, else an empty tensor.
   std::vector<Tensor> offsets;
-  bool committed = false;
-  bool refused = false;
-  int64_t step = 0;
 };
 
 // Called once, from the thread that ran the last op. `error` is null when all went well.

@@ -27,15 +27,14 @@ Frame::Frame(ShapeInstance& instance)
       plan_(instance.plan()),
       arena_(BufferRef::Allocate(std::max<size_t>(instance.arena_bytes(), 1))),
       slots_(instance.slots()),
-      names_(instance.values()) {
+      names_(instance.values()),
+      effects_(plan_.state_names.size()) {
   offsets_.resize(plan_.names.size());
   fetches_.resize(plan_.outputs.size());
   objects_.resize(slots_.size());
   carried_rows_.resize(slots_.size());
   dynamic_kernels_.resize(plan_.has_dynamic ? plan_.nodes.size() : 0);
   extra_scratch_.resize(dynamic_kernels_.size());
-  recorders_.resize(plan_.state_names.size());
-  recorded_.resize(plan_.state_names.size());
   writes_.resize(plan_.state_names.size());
   for (size_t i = 0; i < slots_.size(); ++i) {
     const PlanSlot& slot = plan_.slots[i];
@@ -338,12 +337,7 @@ Table* Frame::table(const Op& op, int state_index) {
   const auto state = static_cast<size_t>(StateIndex(op, state_index));
   Table* table = state_->table_at(state);
   CATAMARAN_CHECK(table != nullptr, "@{} is not a table", plan_.state_names[state]);
-  if (!in_region_) return table;
-  if (recorded_[state] != table) {
-    recorders_[state] = std::make_unique<StepRecorder>(*table);
-    recorded_[state] = table;
-  }
-  return recorders_[state].get();
+  return table;
 }
 
 TensorView Frame::state(const Op& op, int state_index) {

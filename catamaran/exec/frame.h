@@ -26,8 +26,8 @@
 #include "catamaran/exec/profile.h"
 #include "catamaran/exec/shape_instance.h"
 #include "catamaran/exec/state.h"
+#include "catamaran/exec/step_effects.h"
 #include "catamaran/ir/kernel.h"
-#include "catamaran/table/step_recorder.h"
 
 namespace catamaran {
 
@@ -128,6 +128,16 @@ class Frame final : public RunServices {
   // --- RunServices.
   Table* table(const Op& op, int state_index) override;
   TensorView state(const Op& op, int state_index) override;
+  void Observe(const Op& op, int state_index, const TableObservation& seen) override {
+    effects_.Observe(static_cast<size_t>(StateIndex(op, state_index)), op, seen);
+  }
+  void Push(const Op& op, int state_index, const TablePush& push) override {
+    effects_.Push(static_cast<size_t>(StateIndex(op, state_index)), op, push);
+  }
+  void Refuse(const Op& op, const std::string& why) override;
+  void CountUnwritten(int64_t count) override {
+    unwritten_.fetch_add(count, std::memory_order_relaxed);
+  }
   uint64_t seed() const override { return state_->seed(); }
   int64_t step() const override { return step_; }
   int64_t event_time() const override { return options_.event_time; }
@@ -162,8 +172,11 @@ class Frame final : public RunServices {
   void RecordError(int top, std::exception_ptr error);
   void FinishBody();
   void CopyOutputs();
-  bool GuardsHold() const;
+  bool GuardsHold();
   void Commit();
+  void PrepareEffects();
+  void PrepareWrite(const PlanNode& node);
+  void PrepareTables();
   void ApplyEffects();
   void Write(const PlanNode& node);
   void End(std::exception_ptr error);
@@ -216,10 +229,9 @@ class Frame final : public RunServices {
   RunDone done_;
   RunStatus status_;
   std::vector<FetchBuffer> fetches_;
-  bool in_region_ = false;
   std::vector<int> writes_;  // by state: how many of its writes this step has made
-  std::vector<std::unique_ptr<StepRecorder>> recorders_;  // by state
-  std::vector<const Table*> recorded_;                    // whose recorder that is
+  StepEffects effects_;
+  std::atomic<int64_t> unwritten_ = 0;
 
   Strand whole_;
   // Ready-ops.

@@ -26,6 +26,7 @@ void Frame::Start(State& state, const RunOptions& options, ThreadPool& pool, Run
       has_turn_ = true;
       if (options.profile != nullptr) [[unlikely]]
         profile_->turn = Ticks() - profile_->begin;
+      state.CheckWhole();
       step_ = state.step();
     } else {
       version_ = state.Pin(options.deadline);
@@ -116,7 +117,8 @@ void Frame::StrandFinished(Strand& strand) {
 void Frame::FinishBody() {
   if (error_ == nullptr) {
     try {
-      if (cancelled()) Fail("{}: the run was cancelled", plan_.function_name);
+      if (cancelled())
+        Fail(ErrorCode::kCancelled, "{}: the run was cancelled", plan_.function_name);
       // Before the region: a result may be the value of a state that it changes.
       CopyOutputs();
       status_.step = step_;
@@ -143,13 +145,12 @@ void Frame::CopyOutputs() {
 
 // Gives everything back, the frame last, and tells the caller.
 void Frame::End(std::exception_ptr error) {
-  in_region_ = false;
   if (options_.profile != nullptr) [[unlikely]]
     EndProfile();
   version_.Release();
   if (std::exchange(has_turn_, false)) state_->GiveTurn();
   const RunDone done = done_;
-  const RunStatus status = status_;
+  const RunStatus status = std::move(status_);
   Abandon();  // another run may have this frame now
   done.call(done.context, status, std::move(error));
 }

@@ -211,7 +211,24 @@ bool State::PublishWithTurn() {
   return true;
 }
 
-void State::FinishStep(int64_t event_time) {
+void State::Break(const std::string& why) noexcept {
+  try {
+    broken_why_ = why;
+  } catch (...) {
+    // No memory for the reason; that there is one is known.
+  }
+  broken_.store(true, std::memory_order_release);
+}
+
+void State::CheckWhole() const {
+  if (!broken_.load(std::memory_order_acquire)) return;
+  Fail(ErrorCode::kInternal,
+       "the state is not whole, and can be neither trained nor saved: {}; go on from the last "
+       "commit",
+       broken_why_);
+}
+
+void State::FinishStep(int64_t event_time) noexcept {
   const int64_t now = step_.load(std::memory_order_relaxed) + 1;
   event_time_.store(event_time, std::memory_order_release);
   step_.store(now, std::memory_order_release);
@@ -220,7 +237,11 @@ void State::FinishStep(int64_t event_time) {
   if (policy_.every_nanoseconds > 0 && clock_->Now() - published_at_ < policy_.every_nanoseconds) {
     return;
   }
-  PublishWithTurn();
+  try {
+    PublishWithTurn();
+  } catch (...) {
+    versions_.CountSkipped();  // no memory for the copy; the next step tries again
+  }
 }
 
 void State::TakeTurn(int64_t deadline) const {
@@ -243,7 +264,8 @@ void State::TakeTurn(int64_t deadline) const {
     Waiter** at = &first_waiter_;
     while (*at != &waiter) at = &(*at)->next;
     *at = waiter.next;
-    Fail("the deadline passed while a run waited for its turn to write the state");
+    Fail(ErrorCode::kCancelled,
+         "the deadline passed while a run waited for its turn to write the state");
   }
 }
 

@@ -129,8 +129,13 @@ class State {
   TensorView head(size_t i) { return entries_[i].head.view(); }
   Table* table_at(size_t i) { return entries_[i].table.get(); }
   void MarkChanged(size_t i) { entries_[i].changed = true; }
-  // One more committed step: advances the count and publishes as the policy says.
-  void FinishStep(int64_t event_time = 0);
+  // One more committed step: advances the count and publishes as the policy says. What cannot be
+  // published for want of memory is skipped, and counted.
+  void FinishStep(int64_t event_time = 0) noexcept;
+  // A step was applied in part: from now on CheckWhole throws, so nothing can be trained or saved.
+  void Break(const std::string& why) noexcept;
+  // An internal Error that says why the state is not what whole steps made of it, if it is not.
+  void CheckWhole() const;
 
   // --- For whoever saves. The tables of a State know what has changed since they were saved, so
   // there is one saver at a time: it holds this. An Error if there is one.
@@ -174,6 +179,8 @@ class State {
   std::atomic<int64_t> step_ = 0;
   std::atomic<int64_t> event_time_ = 0;
   std::atomic<bool> has_saver_ = false;
+  std::atomic<bool> broken_ = false;  // `broken_why_` says why; both by the holder of the turn
+  std::string broken_why_;
   std::unique_ptr<ScratchDirectory> scratch_;  // of tables with rows on disk
   std::vector<Entry> entries_;
   std::map<std::string, size_t, std::less<>> by_name_;

@@ -61,6 +61,9 @@ class VersionPool {
   // Makes the values the newest version. Returns false, and counts, when all versions are in use.
   bool Publish(std::span<const Publishable> values, int64_t step);
 
+  // A publication that its caller had to give up.
+  void CountSkipped() { skipped_.fetch_add(1, std::memory_order_relaxed); }
+
   uint64_t publications() const { return publications_.load(std::memory_order_relaxed); }
   uint64_t skipped() const { return skipped_.load(std::memory_order_relaxed); }
   uint64_t bytes_copied() const { return bytes_copied_.load(std::memory_order_relaxed); }

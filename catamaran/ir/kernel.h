@@ -27,6 +27,8 @@ class Allocator;
 class Op;
 class Table;
 class ThreadPool;
+struct TableObservation;
+struct TablePush;
 
 // A value while a function runs: where it is and how large it is this time.
 struct Slot {
@@ -104,10 +106,22 @@ class Prepared {
 class RunServices {
  public:
   virtual ~RunServices() = default;
-  // The table of states[i] of the op.
+  // The table of states[i] of the op, to look rows up.
   virtual Table* table(const Op& op, int state_index) = 0;
-  // Storage of a param or var for reading or, in a commit region, for writing in place.
+  // Storage of a param or var: for reading or, where an effect is applied, for writing in place.
   virtual TensorView state(const Op& op, int state_index) = 0;
+
+  // --- While an effect is prepared (OpDef::prepare_effect).
+  // Part of what the step does to the table of states[i]. What it points at stays for the run.
+  virtual void Observe(const Op& op, int state_index, const TableObservation& seen) = 0;
+  virtual void Push(const Op& op, int state_index, const TablePush& push) = 0;
+  // Nothing of this step is applied: the run ends as one that a guard refused.
+  virtual void Refuse(const Op& op, const std::string& why) = 0;
+
+  // --- While an effect is applied, from any thread of the pool.
+  // So many rows or parameters keep the values they have, because the next ones are not finite.
+  virtual void CountUnwritten(int64_t count) = 0;
+
   virtual uint64_t seed() const = 0;
   virtual int64_t step() const = 0;        // committed steps before this run
   virtual int64_t event_time() const = 0;  // the only clock that tables see
@@ -140,6 +154,9 @@ class KernelContext {
   int64_t* new_offsets = nullptr;
   int64_t decided_size = -1;
   void (*complete)(KernelContext&, std::exception_ptr) = nullptr;  // the executor's
+  // Of an effect: what its preparation leaves for its kernel. Kept from step to step, so that the
+  // steady state allocates nothing.
+  std::shared_ptr<Prepared> prepared_effect;
 
   const Slot& in(int i) const { return *ins[i]; }
   const Slot& out(int i = 0) const { return *outs[i]; }

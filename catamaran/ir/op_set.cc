@@ -136,6 +136,10 @@ OpBuilder& OpBuilder::Reference(std::string function, KernelFn run) {
   def_->kernels.push_back(std::move(kernel));
   return *this;
 }
+OpBuilder& OpBuilder::PrepareEffect(KernelFn prepare) {
+  def_->prepare_effect = prepare;
+  return *this;
+}
 OpBuilder& OpBuilder::Fast(Kernel kernel) {
   // The reference, when it was added already, stays last.
   auto end = def_->kernels.end();

@@ -118,6 +118,11 @@ struct OpDef {
   // them): the largest that it can be. The kernel calls DecideSize. Null: no such size.
   SizeBoundFn size_bound;
 
+  // Of an effect: everything of it that can fail or refuse the step. It is called for all effects
+  // of a commit region, in order, before the kernel of the first one runs, and changes no state;
+  // after it the kernel cannot fail. Null: the kernel alone cannot fail.
+  KernelFn prepare_effect = nullptr;
+
   SizesFn sizes;                // fills the reference's struct of sizes
   std::string reference;        // the name of the reference function template
   std::string sizes_struct;     // the name of its struct of sizes
@@ -161,6 +166,7 @@ class OpBuilder {
   OpBuilder& Sizes(std::string struct_name, SizesFn fn);
   // The reference kernel; `function` is the name of the template in the op's reference section.
   OpBuilder& Reference(std::string function, KernelFn run);
+  OpBuilder& PrepareEffect(KernelFn prepare);
   // A faster kernel, tried before the reference; the first added is tried first.
   OpBuilder& Fast(Kernel kernel);
   // Every kernel added so far takes f16 and bf16 as they are: for ops that only move elements.

@@ -93,6 +93,18 @@ class KernelBench final : public RunServices {
   bool completed = false;     // a pending kernel has called back …
   std::exception_ptr failed;  // … and with what
 
+  // What effects have prepared for a table, until ApplyEffects.
+  std::vector<TableObservation> observations;
+  std::vector<TablePush> pushes;
+  Table* table_of_effects = nullptr;
+  std::string refused;    // why; empty: no effect has refused
+  int64_t unwritten = 0;  // as effects have counted
+  void ApplyEffects() {
+    table_of_effects->Apply({step_now, event_time_now, observations, pushes});
+    observations.clear();
+    pushes.clear();
+  }
+
   // Emits the op (its type rule may throw), runs it, and returns the values of its results.
   Op* Run(const std::string& name, const std::vector<Value*>& operands,
           std::vector<std::string> states = {}, std::vector<NamedAttr> attrs = {}) {
@@ -127,6 +139,16 @@ class KernelBench final : public RunServices {
   TensorView state(const Op& op, int i) override {
     return states_.at(op.states[static_cast<size_t>(i)]).view();
   }
+  void Observe(const Op& op, int i, const TableObservation& seen) override {
+    observations.push_back(seen);
+    table_of_effects = table(op, i);
+  }
+  void Push(const Op& op, int i, const TablePush& push) override {
+    pushes.push_back(push);
+    table_of_effects = table(op, i);
+  }
+  void Refuse(const Op&, const std::string& why) override { refused = why; }
+  void CountUnwritten(int64_t count) override { unwritten += count; }
   uint64_t seed() const override { return 1; }
   int64_t step() const override { return step_now; }
   int64_t event_time() const override { return event_time_now; }
@@ -208,6 +230,7 @@ class KernelBench final : public RunServices {
       bench->failed = error;
       bench->completed = true;
     };
+    if (op.def().prepare_effect != nullptr) op.def().prepare_effect(c);
     status = call.chosen.run(c);
   }
 

@@ -1,8 +1,8 @@
 // ops/row_sums.h
 //
 // The distinct keys of a sparse gradient, each with the sum of its rows: pooled look-ups are
-// expanded, equal keys are added up in program order. The result of one thread's last call is
-// kept for its next, so that the steady state allocates nothing.
+// expanded, equal keys are added up in program order. Memory is kept for the next call, so that the
+// steady state allocates nothing.
 
 #pragma once
 
@@ -19,29 +19,13 @@ namespace catamaran {
 template <class T>
 class RowSums {
  public:
-  // The sums of `rows`. The reference is good until this thread's next call.
-  // REQUIRES: rows.dtype == DTypeOf<T>.
+  // The sums of `rows`, until this thread's next call. REQUIRES: rows.dtype == DTypeOf<T>.
   static const RowSums& Of(const RowsValue& rows) {
     thread_local RowSums sums;
     sums.Fill(rows);
     return sums;
   }
-
-  int64_t size() const { return static_cast<int64_t>(keys_.size()); }
-  uint64_t key(int64_t i) const { return keys_[static_cast<size_t>(i)]; }  // rising
-  const uint64_t* keys() const { return keys_.data(); }
-  const T* row(int64_t i) const { return sums_.data() + i * width_; }
-
- private:
-  struct Entry {
-    const T* row;
-    T factor;
-  };
-  struct Place {
-    uint64_t key;
-    int64_t entry;
-  };
-
+  // The same, kept in this object.
   void Fill(const RowsValue& rows) {
     width_ = rows.width;
     entries_.clear();
@@ -66,6 +50,21 @@ class RowSums {
       }
     }
   }
+
+  int64_t size() const { return static_cast<int64_t>(keys_.size()); }
+  uint64_t key(int64_t i) const { return keys_[static_cast<size_t>(i)]; }  // rising
+  const uint64_t* keys() const { return keys_.data(); }
+  const T* row(int64_t i) const { return sums_.data() + i * width_; }
+
+ private:
+  struct Entry {
+    const T* row;
+    T factor;
+  };
+  struct Place {
+    uint64_t key;
+    int64_t entry;
+  };
 
   // By key; equal ones stay in order. Digit by digit: a sort that compares costs five times as
   // much, for keys that are scattered.

@@ -138,6 +138,10 @@ struct LearningStatus {
   int64_t idempotency_keys = 0;  // remembered
   int64_t dropped_examples = 0;  // since too many were waiting
 
+  // Rows and parameters, so far, that kept numbers since the next ones would not be finite.
+  int64_t unwritten = 0;
+  int64_t retried_steps = 0;  // how often a step was tried again, as something did not answer
+
   double loss = 0;  // of the newest step
   LearningWindow window;
   LearningDrift drift;

@@ -53,7 +53,11 @@ Expiry::Expiry(const RowRules& rules)
     : rules_(rules),
       sweeps_(Sweeps(rules.config())),
       budget_(rules.config().expire.max_bytes),
-      period_(SweepPeriod(rules.config())) {}
+      period_(SweepPeriod(rules.config())) {
+  if (budget_ == 0) return;
+  histogram_.reserve(kBins);
+  in_range_.resize(kBins);
+}
 
 void Expiry::Begin(Pass pass, const RowCounts& counts) {
   pass_ = pass;
@@ -100,6 +104,8 @@ void Expiry::BeginAll(int64_t now, const RowCounts& counts) {
 
 std::optional<HashRange> Expiry::Next(const RowCounts& counts) {
   // The range that was given last has been visited by now.
+  for (size_t bin = 0; bin < histogram_.size(); ++bin) histogram_[bin] += in_range_[bin];
+  RepeatRange();
   if (pass_over_) {
     pass_over_ = false;
     FinishPass(counts);
@@ -128,12 +134,16 @@ std::optional<HashRange> Expiry::Next(const RowCounts& counts) {
 bool Expiry::Goes(RowClass c, const uint32_t* record, uint64_t hash) {
   if (sweeps_ && rules_.IsOld(c, record, LastSeenSeconds(now_))) return true;
   if (pass_ == Pass::kMeasure) {
-    histogram_[BinOf(record)] += AccountedBytes(rules_.layout(), c);
+    in_range_[BinOf(record)] += AccountedBytes(rules_.layout(), c);
   } else if (pass_ == Pass::kRemove) {
     const size_t bin = BinOf(record);
     return bin < line_bin_ || (bin == line_bin_ && Mix64(hash ^ Mix64(passes_)) < line_draw_);
   }
   return false;
+}
+
+void Expiry::RepeatRange() {
+  if (pass_ == Pass::kMeasure) std::fill(in_range_.begin(), in_range_.end(), 0);
 }
 
 size_t Expiry::BinOf(const uint32_t* record) const {
@@ -157,15 +167,14 @@ void Expiry::FinishPass(const RowCounts& counts) {
 }
 
 void Expiry::BeginRemoving(const RowCounts& counts) {
-  const std::vector<int64_t> histogram = std::move(histogram_);
-  histogram_.clear();
+  const std::vector<int64_t>& histogram = histogram_;  // until Begin, below
   const auto bytes = static_cast<double>(AccountedBytes(rules_.layout(), counts));
   double measured = 0;
   for (int64_t in_bin : histogram) measured += static_cast<double>(in_bin);
   double excess = bytes - (1 - kBudgetMargin) * static_cast<double>(budget_);
   // What came since it was measured is taken to be as good as the rest.
   if (bytes > measured) excess *= measured / bytes;
-  if (excess <= 0) return;
+  if (excess <= 0) return histogram_.clear();
   size_t bin = 0;
   while (bin + 1 < kBins && static_cast<double>(histogram[bin]) <= excess) {
     excess -= static_cast<double>(histogram[bin++]);

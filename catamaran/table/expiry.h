@@ -25,7 +25,8 @@
 //       if (expiry.Goes(c, record, hash)) remove it, --counts[c];
 //   }
 //
-// A range that Next gives holds about 4,096 records.
+// A range that Next gives holds about 4,096 records. A visit that fails half way is begun again by
+// RepeatRange: records that were removed are gone, all others are asked about again.
 //
 // Thread safety: none. One thread visits at a time.
 
@@ -72,6 +73,8 @@ class Expiry {
   std::optional<HashRange> Next(const RowCounts& counts);
   // Whether the record goes. To be asked once of each record in the range that Next gave last.
   bool Goes(RowClass c, const uint32_t* record, uint64_t hash);
+  // The range that Next gave last is visited again, from its beginning.
+  void RepeatRange();
 
   // Whether a pass is under way.
   bool in_pass() const { return pass_ != Pass::kNone; }
@@ -112,9 +115,10 @@ class Expiry {
   std::vector<int64_t> histogram_;  // accounted bytes by bin of score; empty but when measuring
 
   // Within one step.
-  bool pass_over_ = false;  // the range that was given last is the last of its pass
-  int64_t rows_left_ = 0;   // to visit after this step
-  bool whole_ = false;      // BeginAll: as many as there are
+  std::vector<int64_t> in_range_;  // what the range that was given last adds to histogram_
+  bool pass_over_ = false;         // the range that was given last is the last of its pass
+  int64_t rows_left_ = 0;          // to visit after this step
+  bool whole_ = false;             // BeginAll: as many as there are
 };
 
 }  // namespace catamaran

@@ -154,9 +154,15 @@ ReferenceTable::Entry* ReferenceTable::Occur(uint64_t key, const KeyStep& what,
   return entry;
 }
 
-void ReferenceTable::Apply(const TableStep& step) {
-  std::lock_guard lock(mutex_);
+void ReferenceTable::Prepare(const TableStep& step) {
   CheckTableStep(config(), step);
+  prepared_ = step;
+}
+
+// It takes memory here, as no other home does: it is what they are compared with, not for use.
+int64_t ReferenceTable::ApplyPrepared() {
+  const TableStep& step = prepared_;
+  std::lock_guard lock(mutex_);
   policies_.features.Count(step);
   const RowRules& rules = policies_.rules;
   std::map<uint64_t, KeyStep> keys;
@@ -193,20 +199,24 @@ void ReferenceTable::Apply(const TableStep& step) {
                         });
     }
   }
+  int64_t unwritten = 0;
   for (uint64_t key : order) {
     const KeyStep& what = keys[key];
     Entry* entry = Occur(key, what, step);
     if (entry == nullptr || !what.pushed) continue;
-    rules.Update(rules.ForStep(step.step, what.lr_scale), entry->c, what.gradient.data(),
-                 entry->record.data());
+    if (rules.Update(rules.ForStep(step.step, what.lr_scale), entry->c, what.gradient.data(),
+                     entry->record.data())) {
+      ++unwritten;
+    }
     changed_.insert(config().Hash(key));
   }
-  if (policies_.shared) UpdateShared(step);
+  if (policies_.shared && UpdateShared(step)) ++unwritten;
   policies_.expiry.EndStep(step.event_time, Counts());
   RunExpiry();
+  return unwritten;
 }
 
-void ReferenceTable::UpdateShared(const TableStep& step) {
+bool ReferenceTable::UpdateShared(const TableStep& step) {
   std::vector<float> sum(static_cast<size_t>(config().width));
   bool any = false;
   double lr_scale = 1;
@@ -224,7 +234,7 @@ void ReferenceTable::UpdateShared(const TableStep& step) {
       lr_scale = push.lr_scale;
     });
   }
-  if (any) policies_.shared->Update(step.step, lr_scale, sum.data());
+  return any && policies_.shared->Update(step.step, lr_scale, sum.data());
 }
 
 int64_t ReferenceTable::RunExpiry() {

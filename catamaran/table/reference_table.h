@@ -34,7 +34,8 @@ class ReferenceTable final : public DurableTable {
   int64_t size() const override;
   TableInfo Info() const override;
   void Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const override;
-  void Apply(const TableStep& step) override;
+  void Prepare(const TableStep& step) override;
+  int64_t ApplyPrepared() override;
   int64_t Expire(int64_t now) override;
 
   std::unique_ptr<TableCut> Cut(bool full) override;
@@ -86,7 +87,7 @@ class ReferenceTable final : public DurableTable {
   // Steps 1 to 3 of row_rules.h: sees, admits and grows. Null: the key has no row.
   Entry* Occur(uint64_t key, const KeyStep& what, const TableStep& step);
   bool Admits(uint64_t key, const KeyStep& what, const TableStep& step);
-  void UpdateShared(const TableStep& step);
+  bool UpdateShared(const TableStep& step);
   int64_t RunExpiry();
 
   Entry* FindEntry(uint64_t key);
@@ -95,6 +96,7 @@ class ReferenceTable final : public DurableTable {
   RowCounts Counts() const;
 
   TablePolicies policies_;
+  TableStep prepared_;
   mutable std::mutex mutex_;
   Entries entries_;
   // Since the last cut that was kept, by hash; a deleted key may have come back.

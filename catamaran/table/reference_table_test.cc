@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "catamaran/base/error.h"
-#include "catamaran/table/step_recorder.h"
 #include "catamaran/table/table_test_util.h"
 
 namespace catamaran {
@@ -59,26 +58,6 @@ TEST(ReferenceTable, ImportRefusesWhatDoesNotFitAndNamesIt) {
   }
   EXPECT_EQ(PullRows(a, {8}), before);
   EXPECT_EQ(a.size(), 1);
-}
-
-TEST(StepRecorder, GivesTheTableOneStep) {
-  TableConfig config = Config(1);
-  config.admit = {TableAdmit::Kind::kCount, 2};
-  ReferenceTable table(config);
-  StepRecorder recorder(table);
-  const Batch batch(1, {1, 1}, {1, 1});
-  const TablePush push = batch.push();
-  const std::vector<uint64_t> keys = {1};
-  const TableObservation seen{.keys = keys.data(), .num_keys = 1};
-  recorder.Apply({0, 0, {}, {&push, 1}});
-  recorder.Apply({0, 0, {&seen, 1}, {}});
-  EXPECT_EQ(table.Info().waiting, 0);
-  recorder.Commit(0, 0);
-  EXPECT_EQ(table.Info().waiting, 1);  // counted once, by the observation
-  recorder.Apply({0, 0, {&seen, 1}, {}});
-  recorder.Discard();
-  recorder.Commit(1, 0);
-  EXPECT_EQ(table.size(), 0);
 }
 
 // The same semantics, worked out again from the definition: all occurrences of a run are kept, and

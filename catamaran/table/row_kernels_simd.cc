@@ -98,13 +98,11 @@ void Add(const float* __restrict gradient, float factor, float scale, int64_t co
   ForColumns(columns, [&](int64_t i) { sum[i] += gradient[i] * factor * scale; });
 }
 
-void Update(const rules::Factors<float>& factors, float* row, const float* gradient,
+bool Update(const rules::Factors<float>& factors, float* row, const float* gradient,
             float* const* slots, int64_t columns) {
-  if (IsPlainRowwise(factors, columns)) {
-    MoveRowwise(factors.rate, factors.epsilon, row, slots[0], PlainGradient{gradient}, columns);
-  } else {
-    rules::Apply(factors, row, gradient, slots, 1, columns);
-  }
+  return IsPlainRowwise(factors, columns) ? MoveRowwise(factors.rate, factors.epsilon, row,
+                                                        slots[0], PlainGradient{gradient}, columns)
+                                          : rules::Apply(factors, row, gradient, slots, 1, columns);
 }
 
 }  // namespace

@@ -38,8 +38,8 @@ struct RowKernels {
   // sum = gradient * factor * scale, multiplied in that order; or sum += that.
   void (*assign)(const float* gradient, float factor, float scale, int64_t columns, float* sum);
   void (*add)(const float* gradient, float factor, float scale, int64_t columns, float* sum);
-  // One step of an optimizer on one row.
-  void (*update)(const rules::Factors<float>& factors, float* row, const float* gradient,
+  // One step of an optimizer on one row. Whether a number was kept (update_rules.h).
+  bool (*update)(const rules::Factors<float>& factors, float* row, const float* gradient,
                  float* const* slots, int64_t columns);
 };
 

@@ -120,7 +120,7 @@ rules::Factors<float> RowRules::FactorsOf(const StepRule& rule, uint32_t update)
   return factors;
 }
 
-void RowRules::Update(const StepRule& rule, RowClass c, const float* gradient,
+bool RowRules::Update(const StepRule& rule, RowClass c, const float* gradient,
                       uint32_t* record) const {
   const RowLayout::Class& row = layout_.of(c);
   float* slots[kMaxSlots] = {};
@@ -129,21 +129,20 @@ void RowRules::Update(const StepRule& rule, RowClass c, const float* gradient,
   }
   const auto apply = [&](float* values) {
     if (!layout_.counts_updates) {
-      codec_.kernels().update(rule.factors, values, gradient, slots, row.columns);
-      return;
+      return codec_.kernels().update(rule.factors, values, gradient, slots, row.columns);
     }
     uint32_t& updates = record[row_words::kUpdates];
     if (updates != UINT32_MAX) ++updates;
-    codec_.kernels().update(FactorsOf(rule, updates), values, gradient, slots, row.columns);
+    return codec_.kernels().update(FactorsOf(rule, updates), values, gradient, slots, row.columns);
   };
   if (codec_.store() == RowStore::kF32) {
-    apply(reinterpret_cast<float*>(record + row.embedding));
-    return;
+    return apply(reinterpret_cast<float*>(record + row.embedding));
   }
   float values[kMaxTableWidth];
   codec_.Decode(record + row.embedding, row.columns, values);
-  apply(values);
+  const bool kept = apply(values);
   codec_.Encode(values, row.columns, RecordKey(record), rule.step, record + row.embedding);
+  return kept;
 }
 
 void RowRules::ReadInitial(uint64_t key, float* out) const {

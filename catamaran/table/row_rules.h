@@ -140,8 +140,9 @@ class RowRules {
     codec_.kernels().add(gradient, factor, scale, config_.width, sum);
   }
   // One step of the optimizer on a row that is not waiting. In f32 it works in place. `gradient`
-  // has width() numbers; those of columns that the row lacks are not read.
-  void Update(const StepRule& rule, RowClass c, const float* gradient, uint32_t* record) const;
+  // has width() numbers; those of columns that the row lacks are not read. Returns whether a number
+  // was kept as it was, since the next one is not finite.
+  bool Update(const StepRule& rule, RowClass c, const float* gradient, uint32_t* record) const;
 
   // What is all that an update of rows of the full width has to know, if it is that plain; else 0
   // columns.

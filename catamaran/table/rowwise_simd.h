@@ -16,6 +16,9 @@ namespace {
 typedef float Lanes16 __attribute__((vector_size(64)));
 typedef float Lanes8 __attribute__((vector_size(32)));
 typedef float Lanes4 __attribute__((vector_size(16)));
+typedef uint32_t Bits16 __attribute__((vector_size(64)));
+typedef uint32_t Bits8 __attribute__((vector_size(32)));
+typedef uint32_t Bits4 __attribute__((vector_size(16)));
 
 // A gradient as it lies in memory.
 struct PlainGradient {
@@ -33,9 +36,36 @@ struct ScaledGradient {
   }
 };
 
-// REQUIRES: whole vectors of columns.
+// With integers: GCC 12 takes comparisons of so many floats apart, where there is no AVX-512.
+inline bool AllFinite(const Lanes16& x) {
+  Bits16 bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  // The exponent of what is not finite is all ones: one more reaches the sign.
+  const Bits16 sum = (bits & 0x7f800000u) + 0x00800000u;
+  const Bits8 eight = __builtin_shufflevector(sum, sum, 0, 1, 2, 3, 4, 5, 6, 7) |
+                      __builtin_shufflevector(sum, sum, 8, 9, 10, 11, 12, 13, 14, 15);
+  const Bits4 four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) |
+                     __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+  uint64_t two[2];
+  std::memcpy(two, &four, sizeof(two));
+  return ((two[0] | two[1]) & 0x8000000080000000u) == 0;
+}
+
+// Puts the next weights into the row, but for those that would not be finite. Whether all are.
+inline bool StoreFinite(float* row, const Lanes16& next) {
+  if (AllFinite(next)) [[likely]] {
+    std::memcpy(row, &next, sizeof(next));
+    return true;
+  }
+  for (int i = 0; i < 16; ++i) {
+    if (next[i] - next[i] == 0) row[i] = next[i];
+  }
+  return false;
+}
+
+// Returns whether a number was kept as it was. REQUIRES: whole vectors of columns.
 template <class Gradient>
-inline void MoveRowwise(float rate, float epsilon, float* row, float* slot,
+inline bool MoveRowwise(float rate, float epsilon, float* row, float* slot,
                         const Gradient& gradient, int64_t columns) {
   Lanes16 first, x, w;
   gradient.Load(0, first);
@@ -49,18 +79,19 @@ inline void MoveRowwise(float rate, float epsilon, float* row, float* slot,
   const Lanes4 four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
                       __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
   const Lanes4 two = four + __builtin_shufflevector(four, four, 2, 3, 0, 1);
-  const float total = *slot + (two[0] + two[1]) / static_cast<float>(columns);
+  const float sum = *slot + (two[0] + two[1]) / static_cast<float>(columns);
+  bool finite = sum - sum == 0;
+  const float total = finite ? sum : *slot;
   *slot = total;
   rate /= std::sqrt(total) + epsilon;
   std::memcpy(&w, row, sizeof(w));
-  w -= rate * first;
-  std::memcpy(row, &w, sizeof(w));
+  finite &= StoreFinite(row, w - rate * first);
   for (int64_t i = 16; i < columns; i += 16) {
     gradient.Load(i, x);
     std::memcpy(&w, row + i, sizeof(w));
-    w -= rate * x;
-    std::memcpy(row + i, &w, sizeof(w));
+    finite &= StoreFinite(row + i, w - rate * x);
   }
+  return !finite;
 }
 
 }  // namespace

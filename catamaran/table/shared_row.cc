@@ -46,9 +46,11 @@ void SharedRow::Read(float* out) const {
   }
 }
 
-void SharedRow::Update(int64_t step, double lr_scale, const float* gradient) {
-  rules_.Update(rules_.ForStep(step, lr_scale), RowClass::kFull, gradient, record_.data());
+bool SharedRow::Update(int64_t step, double lr_scale, const float* gradient) {
+  const bool kept =
+      rules_.Update(rules_.ForStep(step, lr_scale), RowClass::kFull, gradient, record_.data());
   Publish();
+  return kept;
 }
 
 std::string SharedRow::Save() const {

@@ -25,7 +25,7 @@ class SharedRow {
   // config.width numbers.
   void Read(float* out) const;
   // One step of the optimizer.
-  void Update(int64_t step, double lr_scale, const float* gradient);
+  bool Update(int64_t step, double lr_scale, const float* gradient);
 
   std::string Save() const;
   void Load(std::string_view bytes);

@@ -4,9 +4,12 @@
 // is the home of sparse parameters: a key has a row from the step in which its admission policy
 // lets it in until its expiry policy removes it.
 //
+// A step has two halves, because one step may change several tables and dense parameters, and has
+// to change all of them or none: Prepare does everything that can fail, ApplyPrepared the rest.
+//
 // Thread safety: any number of threads may call Pull, Announce and Info at the same time as one
-// that writes (Apply, Expire); writers take turns. A row is read and written as a whole; a batch is
-// not (the rows of one Pull may come from different steps).
+// that writes (Prepare, ApplyPrepared, Expire); writers take turns. A row is read and written as a
+// whole; a batch is not (the rows of one Pull may come from different steps).
 
 #pragma once
 
@@ -50,7 +53,7 @@ struct TableObservation {
   int feature = 0;    // its place in the table's list, from 1; 0: the one with that salt, if any
 };
 
-// A gradient for the optimizer that the table declares.
+// A gradient for the optimizer that the table declares. What it scales and is scaled by is finite.
 struct TablePush {
   const RowsValue* rows = nullptr;  // f32
   double scale = 1;                 // multiplies the gradient
@@ -115,10 +118,22 @@ class Table {
   // the same time as everything else.
   virtual void Announce(std::span<const uint64_t> /*keys*/) {}
 
-  // Applies everything one step does to this table, then a slice of the expiry that is due (see
-  // expiry.h). Returns when it has happened. Fails only before it has changed anything, and then
-  // because of a caller's mistake. One at a time.
-  virtual void Apply(const TableStep& step) = 0;
+  // Everything of a step that can fail: checks it, reads the rows that it needs from where they
+  // are, and takes the memory that ApplyPrepared will need. What readers and cuts see stays as it
+  // is. The step, and all that it points at, stays until ApplyPrepared, or until another step is
+  // prepared; nothing else may write in between. A step that was prepared need not be applied.
+  virtual void Prepare(const TableStep& step) = 0;
+  // Applies the step that was prepared last, then a slice of the expiry that is due (expiry.h).
+  // Returns when it has happened: how many rows kept numbers that they had, because the next ones
+  // would not have been finite (update_rules.h). Does not throw, but for a bug; what goes wrong in
+  // expiry is tried again, and said, by the next Prepare, Expire or cut. REQUIRES: Prepare
+  // returned.
+  virtual int64_t ApplyPrepared() = 0;
+  // Both halves.
+  int64_t Apply(const TableStep& step) {
+    Prepare(step);
+    return ApplyPrepared();
+  }
 
   // Removes all that the policies call old at event time `now`, at once. Returns how many rows
   // went. Not at the same time as Apply.

@@ -9,6 +9,10 @@
 // double, by FactorsOf; the loops then work in T. Sums are kept in 16 lanes that are added up in
 // one order, so every instruction set gives the same bits.
 //
+// No rule makes a finite number one that is not: it would never be finite again. A weight or a slot
+// whose next value is not finite (a square that is too large, an absurd rate) keeps the value that
+// it has, and the rule returns true.
+//
 // Generated programs contain this file: plain C++17, nothing but the standard headers below, all
 // functions local to the file that includes it (each instruction set has its own copy).
 
@@ -106,6 +110,18 @@ static inline Factors<T> FactorsOf(Rule rule, const Hyper& h, double lr, int64_t
   return f;
 }
 
+// Lets finite numbers through, and remembers that there were others. A struct of one number, so
+// that loops stay vectors.
+struct Keep {
+  int32_t kept = 0;
+  template <class T>
+  T operator()(T next, T now) {
+    const bool finite = next - next == T(0);
+    kept |= finite ? 0 : 1;
+    return finite ? next : now;
+  }
+};
+
 template <class T>
 static inline T Sign(T x) {
   return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0);
@@ -120,32 +136,40 @@ static inline T Gradient(const Factors<T>& f, T g, T w) {
 
 // w -= lr * g.
 template <bool kPenalty, class T>
-static inline void Sgd(const Factors<T> f, T* __restrict w, const T* __restrict g, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) w[i] -= f.rate * Gradient<kPenalty>(f, g[i], w[i]);
+static inline bool Sgd(const Factors<T> f, T* __restrict w, const T* __restrict g, int64_t n) {
+  Keep keep;
+  for (int64_t i = 0; i < n; ++i) {
+    w[i] = keep(w[i] - f.rate * Gradient<kPenalty>(f, g[i], w[i]), w[i]);
+  }
+  return keep.kept != 0;
 }
 
 // v = momentum * v + g; w -= lr * v, or with nesterov lr * (g + momentum * v).
 template <bool kPenalty, bool kNesterov, class T>
-static inline void Momentum(const Factors<T> f, T* __restrict w, const T* __restrict g,
+static inline bool Momentum(const Factors<T> f, T* __restrict w, const T* __restrict g,
                             T* __restrict v, int64_t n) {
+  Keep keep;
   for (int64_t i = 0; i < n; ++i) {
     const T x = Gradient<kPenalty>(f, g[i], w[i]);
-    const T next = f.fade1 * v[i] + x;
+    const T next = keep(f.fade1 * v[i] + x, v[i]);
     v[i] = next;
-    w[i] -= f.rate * (kNesterov ? x + f.fade1 * next : next);
+    w[i] = keep(w[i] - f.rate * (kNesterov ? x + f.fade1 * next : next), w[i]);
   }
+  return keep.kept != 0;
 }
 
 // a += g * g; w -= lr * g / (sqrt(a) + epsilon).
 template <bool kPenalty, class T>
-static inline void Adagrad(const Factors<T> f, T* __restrict w, const T* __restrict g,
+static inline bool Adagrad(const Factors<T> f, T* __restrict w, const T* __restrict g,
                            T* __restrict a, int64_t n) {
+  Keep keep;
   for (int64_t i = 0; i < n; ++i) {
     const T x = Gradient<kPenalty>(f, g[i], w[i]);
-    const T sum = a[i] + x * x;
+    const T sum = keep(a[i] + x * x, a[i]);
     a[i] = sum;
-    w[i] -= f.rate * x / (std::sqrt(sum) + f.epsilon);
+    w[i] = keep(w[i] - f.rate * x / (std::sqrt(sum) + f.epsilon), w[i]);
   }
+  return keep.kept != 0;
 }
 
 constexpr int64_t kLanes = 16;
@@ -161,9 +185,10 @@ static inline S AddLanes(S* lanes) {
 
 // One accumulator a row: a += mean(g * g); w -= lr * g / (sqrt(a) + epsilon).
 template <bool kPenalty, class T>
-static inline void RowwiseAdagrad(const Factors<T> f, T* __restrict w, const T* __restrict g,
+static inline bool RowwiseAdagrad(const Factors<T> f, T* __restrict w, const T* __restrict g,
                                   T* __restrict a, int64_t rows, int64_t width) {
-  if (width == 0) return;
+  Keep keep;
+  if (width == 0) return false;
   for (int64_t r = 0; r < rows; ++r, w += width, g += width) {
     T lanes[kLanes] = {};
     int64_t i = 0;
@@ -177,111 +202,126 @@ static inline void RowwiseAdagrad(const Factors<T> f, T* __restrict w, const T* 
       const T x = Gradient<kPenalty>(f, g[i + k], w[i + k]);
       lanes[k] += x * x;
     }
-    a[r] += AddLanes(lanes) / static_cast<T>(width);
+    a[r] = keep(a[r] + AddLanes(lanes) / static_cast<T>(width), a[r]);
     const T rate = f.rate / (std::sqrt(a[r]) + f.epsilon);
-    for (i = 0; i < width; ++i) w[i] -= rate * Gradient<kPenalty>(f, g[i], w[i]);
+    for (i = 0; i < width; ++i) {
+      w[i] = keep(w[i] - rate * Gradient<kPenalty>(f, g[i], w[i]), w[i]);
+    }
   }
+  return keep.kept != 0;
 }
 
 // m and v are running means of g and g * g, corrected for their start at 0:
 // w -= lr * m' / (sqrt(v') + epsilon). adamw first shrinks the weight by lr * weight_decay of
 // itself.
 template <bool kPenalty, bool kDecoupled, class T>
-static inline void Adam(const Factors<T> f, T* __restrict w, const T* __restrict g, T* __restrict m,
+static inline bool Adam(const Factors<T> f, T* __restrict w, const T* __restrict g, T* __restrict m,
                         T* __restrict v, int64_t n) {
+  Keep keep;
   for (int64_t i = 0; i < n; ++i) {
     const T x = Gradient<kPenalty>(f, g[i], w[i]);
-    const T mean = f.fade1 * m[i] + f.take1 * x;
-    const T square = f.fade2 * v[i] + f.take2 * (x * x);
+    const T mean = keep(f.fade1 * m[i] + f.take1 * x, m[i]);
+    const T square = keep(f.fade2 * v[i] + f.take2 * (x * x), v[i]);
     m[i] = mean;
     v[i] = square;
     const T move = f.rate * mean / (std::sqrt(square) * f.root + f.epsilon);
-    w[i] = (kDecoupled ? w[i] * f.keep : w[i]) - move;
+    w[i] = keep((kDecoupled ? w[i] * f.keep : w[i]) - move, w[i]);
   }
+  return keep.kept != 0;
 }
 
 // As adam, with the largest v so far in place of v.
 template <bool kPenalty, class T>
-static inline void Amsgrad(const Factors<T> f, T* __restrict w, const T* __restrict g,
+static inline bool Amsgrad(const Factors<T> f, T* __restrict w, const T* __restrict g,
                            T* __restrict m, T* __restrict v, T* __restrict most, int64_t n) {
+  Keep keep;
   for (int64_t i = 0; i < n; ++i) {
     const T x = Gradient<kPenalty>(f, g[i], w[i]);
-    const T mean = f.fade1 * m[i] + f.take1 * x;
-    const T square = f.fade2 * v[i] + f.take2 * (x * x);
+    const T mean = keep(f.fade1 * m[i] + f.take1 * x, m[i]);
+    const T square = keep(f.fade2 * v[i] + f.take2 * (x * x), v[i]);
     const T top = square > most[i] ? square : most[i];
     m[i] = mean;
     v[i] = square;
     most[i] = top;
-    w[i] -= f.rate * mean / (std::sqrt(top) * f.root + f.epsilon);
+    w[i] = keep(w[i] - f.rate * mean / (std::sqrt(top) * f.root + f.epsilon), w[i]);
   }
+  return keep.kept != 0;
 }
 
 // v = rho * v + (1 - rho) * g * g; w -= lr * g / (sqrt(v) + epsilon). Centered: with the running
 // mean m of g, sqrt(v - m * m) in place of sqrt(v).
 template <bool kPenalty, bool kCentered, class T>
-static inline void Rmsprop(const Factors<T> f, T* __restrict w, const T* __restrict g,
+static inline bool Rmsprop(const Factors<T> f, T* __restrict w, const T* __restrict g,
                            T* __restrict v, T* __restrict m, int64_t n) {
+  Keep keep;
   for (int64_t i = 0; i < n; ++i) {
     const T x = Gradient<kPenalty>(f, g[i], w[i]);
-    const T square = f.fade2 * v[i] + f.take2 * (x * x);
+    const T square = keep(f.fade2 * v[i] + f.take2 * (x * x), v[i]);
     v[i] = square;
     T spread = square;
     if (kCentered) {
-      const T mean = f.fade2 * m[i] + f.take2 * x;
+      const T mean = keep(f.fade2 * m[i] + f.take2 * x, m[i]);
       m[i] = mean;
       const T rest = square - mean * mean;
       spread = rest > T(0) ? rest : T(0);  // rounding can take it below
     }
-    w[i] -= f.rate * x / (std::sqrt(spread) + f.epsilon);
+    w[i] = keep(w[i] - f.rate * x / (std::sqrt(spread) + f.epsilon), w[i]);
   }
+  return keep.kept != 0;
 }
 
 // v and u are running means of g * g and of the squared moves:
 // d = g * sqrt(u + epsilon) / sqrt(v + epsilon); w -= lr * d.
 template <bool kPenalty, class T>
-static inline void Adadelta(const Factors<T> f, T* __restrict w, const T* __restrict g,
+static inline bool Adadelta(const Factors<T> f, T* __restrict w, const T* __restrict g,
                             T* __restrict v, T* __restrict u, int64_t n) {
+  Keep keep;
   for (int64_t i = 0; i < n; ++i) {
     const T x = Gradient<kPenalty>(f, g[i], w[i]);
-    const T square = f.fade2 * v[i] + f.take2 * (x * x);
+    const T square = keep(f.fade2 * v[i] + f.take2 * (x * x), v[i]);
     const T move = std::sqrt(u[i] + f.epsilon) / std::sqrt(square + f.epsilon) * x;
     v[i] = square;
-    u[i] = f.fade2 * u[i] + f.take2 * (move * move);
-    w[i] -= f.rate * move;
+    u[i] = keep(f.fade2 * u[i] + f.take2 * (move * move), u[i]);
+    w[i] = keep(w[i] - f.rate * move, w[i]);
   }
+  return keep.kept != 0;
 }
 
 // Follow the proximally regularised leader: n sums g * g, z sums what the gradients ask for, and
 // the weight is the minimum of z * w + l1 * |w| + ((beta + sqrt(n)) / lr + l2) * w * w / 2. A rate
 // of 0 changes nothing.
 template <class T>
-static inline void Ftrl(const Factors<T> f, T* __restrict w, const T* __restrict g,
+static inline bool Ftrl(const Factors<T> f, T* __restrict w, const T* __restrict g,
                         T* __restrict sum, T* __restrict z, int64_t n) {
-  if (f.inverse == T(0)) return;
+  Keep keep;
+  if (f.inverse == T(0)) return false;
   for (int64_t i = 0; i < n; ++i) {
     const T x = g[i];
     const T before = std::sqrt(sum[i]);
-    const T total = sum[i] + x * x;
+    const T total = keep(sum[i] + x * x, sum[i]);
     const T after = std::sqrt(total);
-    const T pull = z[i] + (x - (after - before) * f.inverse * w[i]);
+    const T pull = keep(z[i] + (x - (after - before) * f.inverse * w[i]), z[i]);
     sum[i] = total;
     z[i] = pull;
     const T beyond = pull > T(0) ? pull - f.l1 : pull + f.l1;
     const T moved = -beyond / ((f.beta + after) * f.inverse + f.l2);
-    w[i] = (pull > T(0) ? pull : -pull) <= f.l1 ? T(0) : moved;
+    w[i] = keep((pull > T(0) ? pull : -pull) <= f.l1 ? T(0) : moved, w[i]);
   }
+  return keep.kept != 0;
 }
 
 // w -= lr * (sign(beta1 * m + (1 - beta1) * g) + weight_decay * w); m = beta2 * m + (1 - beta2) *
 // g.
 template <class T>
-static inline void Lion(const Factors<T> f, T* __restrict w, const T* __restrict g, T* __restrict m,
+static inline bool Lion(const Factors<T> f, T* __restrict w, const T* __restrict g, T* __restrict m,
                         int64_t n) {
+  Keep keep;
   for (int64_t i = 0; i < n; ++i) {
     const T x = g[i], mean = m[i];
-    w[i] = w[i] * f.keep - f.rate * Sign(f.fade1 * mean + f.take1 * x);
-    m[i] = f.fade2 * mean + f.take2 * x;
+    w[i] = keep(w[i] * f.keep - f.rate * Sign(f.fade1 * mean + f.take1 * x), w[i]);
+    m[i] = keep(f.fade2 * mean + f.take2 * x, mean);
   }
+  return keep.kept != 0;
 }
 
 // lamb: where adam would go, u = m' / (sqrt(v') + epsilon) + weight_decay * w, at a length that
@@ -293,13 +333,14 @@ static inline T LambMove(const Factors<T>& f, T w, T m, T v) {
 
 // The first half: changes m and v, and adds the squares of w and u to sums[0] and sums[1].
 template <class T>
-static inline void LambMeasure(const Factors<T> f, const T* __restrict w, const T* __restrict g,
+static inline bool LambMeasure(const Factors<T> f, const T* __restrict w, const T* __restrict g,
                                T* __restrict m, T* __restrict v, int64_t n,
                                double* __restrict sums) {
+  Keep keep;
   double weights[kLanes] = {}, moves[kLanes] = {};
   const auto one = [&](int64_t i, int64_t k) {
-    m[i] = f.fade1 * m[i] + f.take1 * g[i];
-    v[i] = f.fade2 * v[i] + f.take2 * (g[i] * g[i]);
+    m[i] = keep(f.fade1 * m[i] + f.take1 * g[i], m[i]);
+    v[i] = keep(f.fade2 * v[i] + f.take2 * (g[i] * g[i]), v[i]);
     const double weight = static_cast<double>(w[i]);
     const double move = static_cast<double>(LambMove(f, w[i], m[i], v[i]));
     weights[k] += weight * weight;
@@ -312,15 +353,18 @@ static inline void LambMeasure(const Factors<T> f, const T* __restrict w, const 
   for (int64_t k = 0; i + k < n; ++k) one(i + k, k);
   sums[0] += AddLanes(weights);
   sums[1] += AddLanes(moves);
+  return keep.kept != 0;
 }
 
 // The second half.
 template <class T>
-static inline void LambStep(const Factors<T> f, T* __restrict w, const T* __restrict m,
+static inline bool LambStep(const Factors<T> f, T* __restrict w, const T* __restrict m,
                             const T* __restrict v, int64_t n, const double* sums) {
   const double ratio = sums[0] > 0 && sums[1] > 0 ? std::sqrt(sums[0] / sums[1]) : 1.0;
   const T rate = f.rate * static_cast<T>(ratio);
-  for (int64_t i = 0; i < n; ++i) w[i] -= rate * LambMove(f, w[i], m[i], v[i]);
+  Keep keep;
+  for (int64_t i = 0; i < n; ++i) w[i] = keep(w[i] - rate * LambMove(f, w[i], m[i], v[i]), w[i]);
+  return keep.kept != 0;
 }
 
 // Whether a rule treats every element by itself, so that rows may be cut.
@@ -329,7 +373,7 @@ static inline bool ByElement(Rule rule) {
 }
 
 template <bool kPenalty, class T>
-static inline void ApplyRule(const Factors<T>& f, T* w, const T* g, T* const* s, int64_t rows,
+static inline bool ApplyRule(const Factors<T>& f, T* w, const T* g, T* const* s, int64_t rows,
                              int64_t width) {
   const int64_t n = rows * width;
   switch (f.rule) {
@@ -358,31 +402,32 @@ static inline void ApplyRule(const Factors<T>& f, T* w, const T* g, T* const* s,
     case Rule::kLion:
       return Lion(f, w, g, s[0], n);
     case Rule::kLamb:
-      for (int64_t r = 0; r < rows; ++r) {
-        const int64_t at = r * width;
-        double sums[2] = {};
-        LambMeasure(f, w + at, g + at, s[0] + at, s[1] + at, width, sums);
-        LambStep(f, w + at, s[0] + at, s[1] + at, width, sums);
-      }
+      break;
   }
+  bool kept = false;
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t at = r * width;
+    double sums[2] = {};
+    kept |= LambMeasure(f, w + at, g + at, s[0] + at, s[1] + at, width, sums);
+    kept |= LambStep(f, w + at, s[0] + at, s[1] + at, width, sums);
+  }
+  return kept;
 }
 
-// Any rule on whole rows; for lamb each row is a parameter. slots[k] is the first element of slot
-// k for these rows; a rule with fewer slots ignores the others.
+// Any rule on whole rows. Returns whether a number was kept as it was. For lamb each row is a
+// parameter. slots[k] is the first element of slot k for these rows; a rule with fewer slots
+// ignores the others.
 template <class T>
-static inline void Apply(const Factors<T>& f, T* w, const T* g, T* const* slots, int64_t rows,
+static inline bool Apply(const Factors<T>& f, T* w, const T* g, T* const* slots, int64_t rows,
                          int64_t width) {
-  if (f.penalty) {
-    ApplyRule<true>(f, w, g, slots, rows, width);
-  } else {
-    ApplyRule<false>(f, w, g, slots, rows, width);
-  }
+  return f.penalty ? ApplyRule<true>(f, w, g, slots, rows, width)
+                   : ApplyRule<false>(f, w, g, slots, rows, width);
 }
 
 template <class T>
-static inline void Apply(Rule rule, const Hyper& h, T* w, const T* g, T* const* slots, int64_t rows,
+static inline bool Apply(Rule rule, const Hyper& h, T* w, const T* g, T* const* slots, int64_t rows,
                          int64_t width, double lr, int64_t step) {
-  Apply(FactorsOf<T>(rule, h, lr, step), w, g, slots, rows, width);
+  return Apply(FactorsOf<T>(rule, h, lr, step), w, g, slots, rows, width);
 }
 
 }  // namespace rules

@@ -124,7 +124,7 @@ void Trainer::RunStep(const Batch& batch) {
     step_.status = train_->Run(*state_, feeds, results_->buffers(), run);
   } else {
     RunResult result = train_->Run(*state_, feeds, run);
-    step_.status = {result.committed, result.refused, result.step};
+    step_.status = result;
     for (size_t i = 0; i < result.outputs.size(); ++i) {
       step_.fetched_[train_->output_name(i)] = result.outputs[i];
     }

@@ -2,10 +2,26 @@
 //
 // average(@mean, @w, take): a moving average of a state follows that state.
 
+#include <cmath>
+
 #include "catamaran/ops/effect/update_code.h"
 
 namespace catamaran {
 namespace {
+
+KernelStatus PrepareAverage(KernelContext& c) {
+  DispatchFloating(
+      c.in(0).tensor.dtype,
+      [&]<class T>(T) {
+        const auto take = static_cast<double>(*c.in(0).data<T>());
+        if (!std::isfinite(take)) {
+          Fail(ErrorCode::kInvalidProgram, "what the average @{} takes of the state is {}",
+               c.op->states[0], take);
+        }
+      },
+      "average");
+  return KernelStatus::kDone;
+}
 
 KernelStatus RunAverage(KernelContext& c) {
   const TensorView to = c.run->state(*c.op, 0);
@@ -77,6 +93,7 @@ fn follow() {
       .Traits(EffectTraits())
       .Infer(InferAverage)
       .NoGrad("an effect has no value")
+      .PrepareEffect(PrepareAverage)
       .Reference("", RunAverage)
       .Fast(UpdateKernel(RunAverage));
 }

@@ -3,6 +3,7 @@
 // observe(@t, ids): keys were shown, and perhaps clicked. It feeds the table's metadata, admission
 // and expiry.
 
+#include "catamaran/ops/effect/update_code.h"
 #include "catamaran/ops/kernel_support.h"
 #include "catamaran/ops/sparse/feature.h"
 #include "catamaran/table/table.h"
@@ -48,7 +49,7 @@ void InferObserve(InferContext& c) {
   }
 }
 
-KernelStatus RunObserve(KernelContext& c) {
+KernelStatus PrepareObserve(KernelContext& c) {
   const Slot& ids = c.in(0);
   TableObservation seen;
   seen.keys = ids.tensor.data;
@@ -69,11 +70,14 @@ KernelStatus RunObserve(KernelContext& c) {
       seen.keys_per_group = ids.size() / counts.size();
     }
   }
-  TableStep step;
-  step.step = c.run->step();
-  step.event_time = c.run->event_time();
-  step.observations = {&seen, 1};
-  c.run->table(*c.op, 0)->Apply(step);
+  for (int i = 1; i <= 2; ++i) {
+    if (!c.has_in(i)) continue;
+    if (const std::string wrong = WrongNumbers(c.in(i).data<float>(), c.in(i).size());
+        !wrong.empty()) {
+      c.run->Refuse(*c.op, fmt::format("{} {}", i == 1 ? "show" : "click", wrong));
+    }
+  }
+  c.run->Observe(*c.op, 0, seen);
   return KernelStatus::kDone;
 }
 
@@ -109,7 +113,9 @@ fn shown(ids: u64[B, 26], clicked: f32[B]) {
       .Sizes("ObserveSizes", [](const KernelQuery& q,
                                 Words& words) { words << static_cast<int64_t>(SaltOf(*q.op)); })
       .NoGrad("an effect has no value")
-      .Reference("", RunObserve);
+      .PrepareEffect(PrepareObserve)
+      // The table applies it, with all else that the step does to it.
+      .Reference("", [](KernelContext&) { return KernelStatus::kDone; });
 }
 
 }  // namespace catamaran

@@ -2,6 +2,9 @@
 //
 // push(@t, rows): a gradient for the optimizer that a table declares.
 
+#include <cmath>
+
+#include "catamaran/ops/effect/update_code.h"
 #include "catamaran/ops/kernel_support.h"
 #include "catamaran/table/table.h"
 
@@ -15,16 +18,23 @@ double ScalarOr(const KernelContext& c, int i, double otherwise) {
       slot.tensor.dtype, [&]<class T>(T) { return static_cast<double>(*slot.data<T>()); }, "push");
 }
 
-KernelStatus RunPush(KernelContext& c) {
+double FiniteScalar(const KernelContext& c, int i, double otherwise, const char* what) {
+  const double value = ScalarOr(c, i, otherwise);
+  if (!std::isfinite(value)) {
+    Fail(ErrorCode::kInvalidProgram, "the {} of @{} is {}", what, c.op->states[0], value);
+  }
+  return value;
+}
+
+KernelStatus PreparePush(KernelContext& c) {
   TablePush push;
   push.rows = static_cast<const RowsValue*>(c.in(0).object);
-  push.scale = ScalarOr(c, 1, 1);
-  push.lr_scale = ScalarOr(c, 2, 1);
-  TableStep step;
-  step.step = c.run->step();
-  step.event_time = c.run->event_time();
-  step.pushes = {&push, 1};
-  c.run->table(*c.op, 0)->Apply(step);
+  push.scale = FiniteScalar(c, 1, 1, "scale of the gradient");
+  push.lr_scale = FiniteScalar(c, 2, 1, "scale of the learning rate");
+  if (const std::string wrong = WrongNumbers(*push.rows); !wrong.empty()) {
+    c.run->Refuse(*c.op, fmt::format("the gradient of @{} {}", c.op->states[0], wrong));
+  }
+  c.run->Push(*c.op, 0, push);
   return KernelStatus::kDone;
 }
 
@@ -78,7 +88,9 @@ fn learn(ids: u64[B], dy: f32[B, 16]) {
       .Doc(
           "Hands a sparse gradient to a table, whose own optimizer updates the rows: equal keys "
           "are added up in order, then each makes one step. Keys without a row pass admission "
-          "first.")
+          "first. A gradient that is not finite, or beyond 1e15, refuses the step as a guard does; "
+          "a "
+          "number of a row whose next value is not finite stays as it is.")
       .StateArg("table")
       .In("rows")
       .OptionalIn("scale", "multiplies the gradient")
@@ -87,7 +99,9 @@ fn learn(ids: u64[B], dy: f32[B, 16]) {
       .Traits(EffectTraits())
       .Infer(InferPush)
       .NoGrad("an effect has no value")
-      .Reference("", RunPush);
+      .PrepareEffect(PreparePush)
+      // The table applies it, with all else that the step does to it.
+      .Reference("", [](KernelContext&) { return KernelStatus::kDone; });
 }
 
 }  // namespace catamaran

@@ -35,9 +35,10 @@ fn report(x: f32[]) {
         if (c.WantTensor(0)) c.UnifyTypes(element, c.type(0), "channel and value");
       })
       .NoGrad("an effect has no value")
-      .Reference("", [](KernelContext& c) -> KernelStatus {
-        Fail("channels do not run yet: send to @{}", c.op->states[0]);
-      });
+      .PrepareEffect([](KernelContext& c) -> KernelStatus {
+        Fail(ErrorCode::kInvalidProgram, "channels do not run yet: send to @{}", c.op->states[0]);
+      })
+      .Reference("", [](KernelContext&) { return KernelStatus::kDone; });
 }
 
 }  // namespace catamaran

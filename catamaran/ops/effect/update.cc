@@ -3,6 +3,9 @@
 // update(@w, grad, …): an optimizer's update rule applied to a parameter and its slots, in place.
 // The rules stand in table/update_rules.h; tables apply the same ones.
 
+#include <atomic>
+#include <cmath>
+
 #include "catamaran/ops/effect/update_code.h"
 #include "catamaran/ops/row_sums.h"
 #include "catamaran/table/optimizers.h"
@@ -78,17 +81,31 @@ Work<T> WorkOf(const KernelContext& c) {
   return work;
 }
 
+// Rows of a parameter: their sums, made while the effect is prepared.
 template <class T>
-void RunRows(const KernelContext& c, const Work<T>& work) {
-  const RowsValue& rows = *static_cast<const RowsValue*>(c.in(0).object);
-  const RowSums<T>& sums = RowSums<T>::Of(rows);
-  // Keys rise, so that the last one tells; nothing has changed yet.
+struct PreparedRows final : Prepared {
+  RowSums<T> sums;
+};
+
+template <class T>
+void PrepareRows(KernelContext& c, const Work<T>& work) {
+  if (c.prepared_effect == nullptr) c.prepared_effect = std::make_shared<PreparedRows<T>>();
+  RowSums<T>& sums = static_cast<PreparedRows<T>&>(*c.prepared_effect).sums;
+  sums.Fill(*static_cast<const RowsValue*>(c.in(0).object));
+  // Keys rise, so that the last one tells.
   if (sums.size() > 0 && sums.key(sums.size() - 1) >= static_cast<uint64_t>(work.rows)) {
     Fail("key {} is outside of the {} rows of @{}", sums.key(sums.size() - 1), work.rows,
          c.op->states[0]);
   }
+}
+
+template <class T>
+void RunRows(const KernelContext& c, const Work<T>& work) {
+  const RowSums<T>& sums = static_cast<const PreparedRows<T>&>(*c.prepared_effect).sums;
   Split(c.pool, sums.size(), 8 * work.to.width, [&](int64_t begin, int64_t end) {
-    work.functions.rows(work.factors, work.to, sums.row(begin), sums.keys() + begin, end - begin);
+    const int64_t kept = work.functions.rows(work.factors, work.to, sums.row(begin),
+                                             sums.keys() + begin, end - begin);
+    if (kept > 0) c.run->CountUnwritten(kept);
   });
 }
 
@@ -100,17 +117,23 @@ void RunLamb(const KernelContext& c, const Work<T>& work, const T* g) {
   const int64_t size = std::max<int64_t>(4096, (n + kBlocks - 1) / kBlocks);
   const int64_t blocks = (n + size - 1) / size;
   double sums[kBlocks][2] = {};
+  std::atomic<bool> kept = false;
   Split(c.pool, blocks, 8 * size, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
-      work.functions.lamb_measure(work.factors, work.to, g, b * size, std::min(size, n - b * size),
-                                  sums[b]);
+      if (work.functions.lamb_measure(work.factors, work.to, g, b * size,
+                                      std::min(size, n - b * size), sums[b])) {
+        kept.store(true, std::memory_order_relaxed);
+      }
     }
   });
   double total[2] = {};
   for (int64_t b = 0; b < blocks; ++b) total[0] += sums[b][0], total[1] += sums[b][1];
   Split(c.pool, n, 8, [&](int64_t begin, int64_t end) {
-    work.functions.lamb_step(work.factors, work.to, begin, end - begin, total);
+    if (work.functions.lamb_step(work.factors, work.to, begin, end - begin, total)) {
+      kept.store(true, std::memory_order_relaxed);
+    }
   });
+  if (kept.load(std::memory_order_relaxed)) c.run->CountUnwritten(1);
 }
 
 template <class T>
@@ -123,12 +146,42 @@ void RunDense(const KernelContext& c, Work<T> work) {
     work.to.width = 1;
     for (int64_t& width : work.to.slot_width) width = 1;
   }
+  std::atomic<bool> kept = false;
   Split(c.pool, work.rows, 4 * work.to.width, [&](int64_t begin, int64_t end) {
-    work.functions.block(work.factors, work.to, g + begin * work.to.width, begin, end - begin);
+    if (work.functions.block(work.factors, work.to, g + begin * work.to.width, begin,
+                             end - begin)) {
+      kept.store(true, std::memory_order_relaxed);
+    }
   });
+  if (kept.load(std::memory_order_relaxed)) c.run->CountUnwritten(1);
 }
 
 DType DTypeOfGrad(const Op& op) { return op.operand(0)->type.dtype(); }
+
+KernelStatus PrepareUpdate(KernelContext& c) {
+  if (c.has_in(3) && !*c.in(3).data<bool>()) return KernelStatus::kDone;
+  const double rate = RateOf(c.in(1));
+  if (!std::isfinite(rate)) {
+    Fail(ErrorCode::kInvalidProgram, "the learning rate of @{} is {}", c.op->states[0], rate);
+  }
+  DispatchFloating(
+      DTypeOfGrad(*c.op),
+      [&]<class T>(T) {
+        const Work<T> work = WorkOf<T>(c);
+        std::string wrong;
+        if (c.in(0).object != nullptr) {
+          PrepareRows(c, work);
+          wrong = WrongNumbers(*static_cast<const RowsValue*>(c.in(0).object));
+        } else {
+          wrong = WrongNumbers(c.in(0).data<T>(), work.rows * work.to.width);
+        }
+        if (!wrong.empty()) {
+          c.run->Refuse(*c.op, fmt::format("the gradient of @{} {}", c.op->states[0], wrong));
+        }
+      },
+      "update");
+  return KernelStatus::kDone;
+}
 
 KernelStatus RunUpdate(KernelContext& c) {
   if (c.has_in(3) && !*c.in(3).data<bool>()) return KernelStatus::kDone;
@@ -229,8 +282,10 @@ fn step(g: f32[8]) {
   op.Group("effect")
       .Doc(
           "Applies an optimizer's update rule to a parameter and its slots. A sparse gradient "
-          "changes only its rows (equal keys added up in order). Further attributes are the "
-          "rule's hyperparameters.")
+          "changes only its rows (equal keys added up in order). A gradient that is not finite, or "
+          "beyond 1e15 (f64: 1e150), refuses the step as a guard does; a number whose next value "
+          "is "
+          "not finite stays as it is. Further attributes are the rule's hyperparameters.")
       .StateArg("w", "the parameter")
       .StatesArg("slots", "what the rule keeps, in its order")
       .In("grad", "dense, or rows")
@@ -245,6 +300,7 @@ fn step(g: f32[8]) {
       .Infer(InferUpdate)
       .Sizes("UpdateSizes", FillSizes)
       .NoGrad("an effect has no value")
+      .PrepareEffect(PrepareUpdate)
       .Reference("", RunUpdate)
       .Fast(UpdateKernel(RunUpdate));
 }

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "catamaran/table/update_rules.h"
@@ -24,19 +25,22 @@ struct UpdateTarget {
 
 template <class T>
 struct UpdateFunctions {
-  // The rule on rows [begin, begin + count); g are their gradients.
-  void (*block)(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g, int64_t begin,
+  // The rule on rows [begin, begin + count); g are their gradients. Whether a number was kept as it
+  // was, since the next one is not finite; so of the others, but for how many rows have such.
+  bool (*block)(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g, int64_t begin,
                 int64_t count);
   // The rule on the rows `keys`, each once; g are their gradients, in that order.
-  void (*rows)(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
-               const uint64_t* keys, int64_t count);
+  int64_t (*rows)(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
+                  const uint64_t* keys, int64_t count);
   // lamb's halves on elements [begin, begin + count).
-  void (*lamb_measure)(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
+  bool (*lamb_measure)(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
                        int64_t begin, int64_t count, double* sums);
-  void (*lamb_step)(const rules::Factors<T>& f, const UpdateTarget<T>& to, int64_t begin,
+  bool (*lamb_step)(const rules::Factors<T>& f, const UpdateTarget<T>& to, int64_t begin,
                     int64_t count, const double* sums);
   // to += take * (from - to).
   void (*average)(T* to, const T* from, int64_t count, double take);
+  // Whether all are finite and none is beyond `most`.
+  bool (*within)(const T* x, int64_t count, T most);
 };
 
 struct UpdateCode {
@@ -47,11 +51,11 @@ struct UpdateCode {
 namespace update_loops {
 
 template <class T>
-static inline void Block(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
+static inline bool Block(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
                          int64_t begin, int64_t count) {
   T* slots[3] = {};
   for (int k = 0; k < to.num_slots; ++k) slots[k] = to.slots[k] + begin * to.slot_width[k];
-  rules::Apply(f, to.w + begin * to.width, g, slots, count, to.width);
+  return rules::Apply(f, to.w + begin * to.width, g, slots, count, to.width);
 }
 
 template <class T>
@@ -62,8 +66,9 @@ static inline void Prefetch(const T* p, int64_t n) {
 }
 
 template <class T>
-static inline void Rows(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
-                        const uint64_t* keys, int64_t count) {
+static inline int64_t Rows(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
+                           const uint64_t* keys, int64_t count) {
+  int64_t kept = 0;
   constexpr int64_t kAhead = 6;  // rows are scattered: fetched before they are needed
   for (int64_t i = 0; i < count; ++i) {
     if (i + kAhead < count) {
@@ -73,21 +78,22 @@ static inline void Rows(const rules::Factors<T>& f, const UpdateTarget<T>& to, c
         Prefetch(to.slots[k] + next * to.slot_width[k], to.slot_width[k]);
       }
     }
-    Block(f, to, g + i * to.width, static_cast<int64_t>(keys[i]), int64_t{1});
+    kept += Block(f, to, g + i * to.width, static_cast<int64_t>(keys[i]), int64_t{1}) ? 1 : 0;
   }
+  return kept;
 }
 
 template <class T>
-static inline void Measure(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
+static inline bool Measure(const rules::Factors<T>& f, const UpdateTarget<T>& to, const T* g,
                            int64_t begin, int64_t count, double* sums) {
-  rules::LambMeasure(f, to.w + begin, g + begin, to.slots[0] + begin, to.slots[1] + begin, count,
-                     sums);
+  return rules::LambMeasure(f, to.w + begin, g + begin, to.slots[0] + begin, to.slots[1] + begin,
+                            count, sums);
 }
 
 template <class T>
-static inline void Step(const rules::Factors<T>& f, const UpdateTarget<T>& to, int64_t begin,
+static inline bool Step(const rules::Factors<T>& f, const UpdateTarget<T>& to, int64_t begin,
                         int64_t count, const double* sums) {
-  rules::LambStep(f, to.w + begin, to.slots[0] + begin, to.slots[1] + begin, count, sums);
+  return rules::LambStep(f, to.w + begin, to.slots[0] + begin, to.slots[1] + begin, count, sums);
 }
 
 template <class T>
@@ -97,8 +103,20 @@ static inline void Average(T* __restrict to, const T* __restrict from, int64_t c
 }
 
 template <class T>
+static inline bool Within(const T* x, int64_t count, T most) {
+  constexpr int64_t kBlock = 4096;
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t end = begin + kBlock < count ? begin + kBlock : count;
+    int32_t beyond = 0;
+    for (int64_t i = begin; i < end; ++i) beyond |= std::abs(x[i]) <= most ? 0 : 1;
+    if (beyond != 0) return false;
+  }
+  return true;
+}
+
+template <class T>
 static constexpr UpdateFunctions<T> Functions() {
-  return {Block<T>, Rows<T>, Measure<T>, Step<T>, Average<T>};
+  return {Block<T>, Rows<T>, Measure<T>, Step<T>, Average<T>, Within<T>};
 }
 
 }  // namespace update_loops

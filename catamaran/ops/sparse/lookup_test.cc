@@ -8,7 +8,6 @@
 #include "catamaran/ops/kernel_test_util.h"
 #include "catamaran/ops/samples.h"
 #include "catamaran/table/reference_table.h"
-#include "catamaran/table/step_recorder.h"
 
 namespace catamaran {
 namespace {
@@ -139,6 +138,7 @@ TEST(Lookup, GradientGoesThroughPushToTheRows) {
         bench.Run("lookup_rows", {ids, bench.Arg(dy), nullptr}, {}, {{"pool", Attr::Word(pool)}});
     EXPECT_EQ(rows->result()->type.ToString(), "rows<f32[2]>");
     bench.Run("push", {rows->result(), bench.Arg(Tensor::Scalar(0.5f)), nullptr}, {"t"});
+    bench.ApplyEffects();
     const double by = none || std::string(pool) == "sum" ? 1
                       : std::string(pool) == "mean"      ? 2
                                                          : std::sqrt(2.0);
@@ -150,9 +150,8 @@ TEST(Lookup, GradientGoesThroughPushToTheRows) {
 
 TEST(Lookup, ObserveCountsShowsAndClicksByExample) {
   ReferenceTable table(Config(2));
-  StepRecorder recorder(table);
   KernelBench bench;
-  bench.AddTable("t", &recorder);
+  bench.AddTable("t", &table);
   bench.event_time_now = 77 * kNanosecondsPerSecond;
   bench.Run("observe",
             {bench.Arg(Keys({2, 2}, {7, 8, 8, 9})), bench.Arg(Tensor::Scalar(2.0f)),
@@ -162,7 +161,8 @@ TEST(Lookup, ObserveCountsShowsAndClicksByExample) {
             {bench.Arg(Keys({3}, {7, 7, 5}), {1, 2}), nullptr, bench.Arg(Floats({2}, {0.25, 0.5}))},
             {"t"});
   EXPECT_EQ(table.size(), 0);
-  recorder.Commit(1, 77 * kNanosecondsPerSecond);
+  bench.step_now = 1;
+  bench.ApplyEffects();
   ReferenceTable::Metadata metadata;
   ASSERT_TRUE(table.Find(7, &metadata));
   EXPECT_EQ(metadata.show, 4);       // 2, then 1 and 1
@@ -177,11 +177,9 @@ TEST(Lookup, IdsOfAFeatureAreKeysOfTheirOwn) {
   TableConfig config = Config(2);
   config.features = {"user", "item"};
   ReferenceTable table(config);
-  StepRecorder recorder(table);
   const uint64_t salt = FeatureSalt("item");
   KernelBench bench;
-  bench.AddTable("t", &recorder,
-                 {{"features", Attr(Attr::List{Attr::Word("user"), Attr("item")})}});
+  bench.AddTable("t", &table, {{"features", Attr(Attr::List{Attr::Word("user"), Attr("item")})}});
   const NamedAttr item = {"feature", Attr::Word("item")};
   Value* ids = bench.Arg(Keys({2, 2}, {7, 8, 8, 9}));
   Value* weights = bench.Arg(Floats({2, 2}, {1, 2, 3, 4}));
@@ -205,7 +203,8 @@ TEST(Lookup, IdsOfAFeatureAreKeysOfTheirOwn) {
       bench.Run("lookup_rows", {ids, dz, nullptr}, {}, {{"pool", Attr::Word("sum")}, item});
   bench.Run("push", {gradient->result(), nullptr, nullptr}, {"t"});
   const auto before = Row(table, SaltedKey(8, salt));
-  recorder.Commit(1, 0);
+  bench.step_now = 1;
+  bench.ApplyEffects();
   const auto after = Row(table, SaltedKey(8, salt));
   EXPECT_FLOAT_EQ(after[0], before[0] - 1);  // of both bags
   EXPECT_FLOAT_EQ(after[1], before[1] - 1);
@@ -275,7 +274,8 @@ class SlowTable final : public Table {
       }
     });
   }
-  void Apply(const TableStep&) override {}
+  void Prepare(const TableStep&) override {}
+  int64_t ApplyPrepared() override { return 0; }
   int64_t Expire(int64_t) override { return 0; }
   void Join() {
     if (worker_.joinable()) worker_.join();

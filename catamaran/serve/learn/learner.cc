@@ -18,6 +18,9 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kLongestWait = 5 * kMillisecond;
+// Between two tries of a step that needs something which does not answer.
+constexpr int64_t kFirstRetry = 50 * kMillisecond;
+constexpr int64_t kLastRetry = 10'000 * kMillisecond;
 constexpr int64_t kRetryFullLog = 500 * kMillisecond;
 constexpr int64_t kBetweenNotices = 100 * kMillisecond;
 constexpr int64_t kMaxScheduledSteps = 2;
@@ -346,8 +349,9 @@ void Learner::LearnStep(const StreamAction& action, bool live) {
     scheduled_examples_ -= action.step.examples;
     --scheduled_steps_;
   }
-  const StepOutcome outcome = applier_->Learn(action, *state_);
+  const StepOutcome outcome = LearnOrWait(action);
   loss_ = outcome.loss;
+  unwritten_ += outcome.unwritten;
   if (outcome.refused) refusals_[action.step.number] = outcome.why;
   if (live && applier_->drift().on()) TellDrift();
   if (!live || !outcome.trained) return;
@@ -362,6 +366,38 @@ void Learner::LearnStep(const StreamAction& action, bool live) {
   }
   // Causes of examples to come are newer, or the last one's others.
   acknowledged.erase(acknowledged.begin(), acknowledged.lower_bound(action.examples.back().cause));
+}
+
+// A step that needs something which does not answer is tried again, with growing pauses; nothing
+// else is learned or committed meanwhile, and answers go on.
+StepOutcome Learner::LearnOrWait(const StreamAction& action) {
+  for (int64_t pause = kFirstRetry;; pause = std::min(2 * pause, kLastRetry)) {
+    try {
+      const StepOutcome outcome = applier_->Learn(action, *state_);
+      if (pause > kFirstRetry) {
+        const std::lock_guard lock(status_mutex_);
+        status_.problem.clear();
+      }
+      return outcome;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnavailable) throw;
+      ++retries_;
+      Problem("unavailable", fmt::format("step {} waits for what does not answer, and is tried "
+                                         "again in {} ms: {}",
+                                         action.step.number, pause / kMillisecond, error.what()));
+    }
+    for (const int64_t until = steady_.Now() + pause; steady_.Now() < until;) {
+      if (end_ || !accepting_) {
+        Fail(ErrorCode::kCancelled,
+             "learning ended while step {} waited; it is learned at the next start",
+             action.step.number);
+      }
+      TakeRequests();
+      UpdateStatus();
+      NotifyWatchers(steady_.Now());
+      std::this_thread::sleep_for(std::chrono::nanoseconds(kMillisecond));
+    }
+  }
 }
 
 std::optional<LogOffset> Learner::TryAppend(RecordType type, int64_t time_ns,
@@ -482,6 +518,8 @@ void Learner::UpdateStatus() {
   s.idempotency_keys = static_cast<int64_t>(stream.remembered_keys());
   s.dropped_examples = counts.dropped;
   s.loss = loss_;
+  s.unwritten = unwritten_;
+  s.retried_steps = retries_;
 }
 
 void Learner::NotifyWatchers(int64_t now) {

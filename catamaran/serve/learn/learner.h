@@ -100,6 +100,7 @@ class Learner final : public Learning {
   void ApplyRecords(LogCursor& cursor, std::chrono::nanoseconds wait);
   void ApplyRecord(const LogRecord& record);
   void LearnStep(const StreamAction& action, bool live);
+  StepOutcome LearnOrWait(const StreamAction& action);
   void TakeRequests();
   void Schedule(int64_t now);
   bool AppendStep(int64_t examples);
@@ -185,6 +186,7 @@ class Learner final : public Learning {
   int64_t notified_at_ = 0;
   LearningStatus notified_;
   double loss_ = 0;
+  int64_t unwritten_ = 0, retries_ = 0;
   int64_t told_alarms_ = 0;  // of drift
   bool told_drift_ = false;
 

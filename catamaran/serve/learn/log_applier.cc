@@ -18,6 +18,12 @@ bool IsUsable(const RunResult& result, size_t rows) {
          result.outputs[0].num_elements() == static_cast<int64_t>(rows);
 }
 
+// Whether the batch is to blame: then the step is refused, whenever it is tried.
+bool IsOfTheData(const std::exception& error) {
+  const ErrorCode code = CodeOf(error);
+  return code == ErrorCode::kBadData || code == ErrorCode::kInvalidArgument;
+}
+
 }  // namespace
 
 LogApplier::LogApplier(const Program& flat, const EntryPoints& entry,
@@ -101,21 +107,27 @@ void LogApplier::Predict(std::span<const FeedValue> feeds, State& state) {
   if (!all_known && infer_ && progressive_) {
     try {
       result = infer_->Run(state, infer_feeds_);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kStorage) throw;
-      // A measurement that fails must not decide what is learned: a replay does not make it.
+    } catch (const std::exception& error) {
+      // A measurement that the data spoils must not decide what is learned: a replay does not make
+      // it. What else goes wrong would go wrong in the step too.
+      if (!IsOfTheData(error)) throw;
     }
   }
   const bool usable = IsUsable(result, rows.size());
   predictions_.clear();
   for (size_t r = 0; r < rows.size(); ++r) {
     const bool known = !std::isnan(rows[r].prediction);
-    const float prediction = known    ? rows[r].prediction
-                             : usable ? result.outputs[0].data<float>()[r]
-                                      : std::numeric_limits<float>::quiet_NaN();
-    predictions_.push_back(prediction);
-    window_.Add(prediction, rows[r].label, rows[r].weight);
-    if (drift_->on()) AddToDrift(feeds, r, prediction, rows[r].label);
+    predictions_.push_back(known    ? rows[r].prediction
+                           : usable ? result.outputs[0].data<float>()[r]
+                                    : std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
+void LogApplier::MeasurePredictions(std::span<const FeedValue> feeds) {
+  const auto& rows = batches_.rows();
+  for (size_t r = 0; r < rows.size(); ++r) {
+    window_.Add(predictions_[r], rows[r].label, rows[r].weight);
+    if (drift_->on()) AddToDrift(feeds, r, predictions_[r], rows[r].label);
   }
   if (frozen_ && infer_ && frozen_steps_++ % frozen_every_ == 0) MeasureFrozen();
 }
@@ -127,8 +139,8 @@ void LogApplier::MeasureFrozen() {
   RunResult result;
   try {
     result = infer_->Run(*frozen_, infer_feeds_);
-  } catch (const Error&) {
-    return;
+  } catch (const std::exception&) {
+    return;  // the step has been taken, whatever is measured
   }
   if (!IsUsable(result, rows.size())) return;
   const auto frozen = result.outputs[0].data<float>();
@@ -148,9 +160,10 @@ LearningFrozen LogApplier::frozen() const {
 StepOutcome LogApplier::Learn(const StreamAction& action, State& state) {
   batches_.Read(action.examples, stream_, read_);
   StepOutcome outcome;
+  std::span<const FeedValue> feeds;
   try {
-    const std::span<const FeedValue> feeds = batches_.Feed();
-    if (feeds.empty()) Fail("none of its examples fits this program");
+    feeds = batches_.Feed();
+    if (feeds.empty()) Fail(ErrorCode::kBadData, "none of its examples fits this program");
     Predict(feeds, state);
     RunOptions run;
     run.breathes = true;
@@ -158,14 +171,15 @@ StepOutcome LogApplier::Learn(const StreamAction& action, State& state) {
     const RunStatus status = train_->Run(state, feeds, results_->buffers(), run);
     outcome.trained = status.committed;
     outcome.refused = status.refused;
+    outcome.unwritten = status.unwritten;
     if (!results_->names().empty()) outcome.loss = results_->value(0);
-    if (status.refused)
-      outcome.why = fmt::format("a guard refused it; the loss is {}", outcome.loss);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kStorage) throw;
+    if (status.refused) outcome.why = fmt::format("{}; the loss is {}", status.why, outcome.loss);
+  } catch (const std::exception& error) {
+    if (!IsOfTheData(error)) throw;
     outcome.refused = true;
     outcome.why = error.what();
   }
+  if (!feeds.empty()) MeasurePredictions(feeds);
   if (outcome.refused) stream_.NoteRefusal(action.step.number);
   return outcome;
 }

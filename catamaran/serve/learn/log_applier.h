@@ -31,12 +31,13 @@ struct ApplierOptions {
   double frozen_share = 0;  // of steps, on which a frozen state is measured; 0: none
 };
 
-// What became of a step.
+// What became of a step that ended.
 struct StepOutcome {
   bool trained = false;
   bool refused = false;
-  std::string why;  // it was refused
-  double loss = 0;  // the first result of train that is a number
+  std::string why;        // it was refused
+  int64_t unwritten = 0;  // RunStatus::unwritten
+  double loss = 0;        // the first result of train that is a number
 };
 
 class LogApplier {
@@ -59,9 +60,10 @@ class LogApplier {
   // Applies the record to everything but the state; `action` says what is left to do.
   void Apply(const LogRecord& record, StreamAction& action) { stream_.Apply(record, action); }
 
-  // Learns from the batch of a step. An Error if the log or the state cannot be read
-  // (StorageError): then the state is good for nothing but answers. What cannot be learned from, by
-  // a guard or since the data does not fit, is refused, and is refused again in every replay.
+  // Learns from the batch of a step. What cannot be learned from, by a guard or since the data does
+  // not fit, is refused, and is refused again in every replay. Everything else that goes wrong is
+  // an Error, and no step was taken: where that is unavailable the call may be repeated; memory or
+  // files that fail, or a bug, leave a state that answers and must not go on without this step.
   StepOutcome Learn(const StreamAction& action, State& state);
 
  private:
@@ -72,7 +74,9 @@ class LogApplier {
   };
   void WatchFeatures(const Function& train, const EntryPoints& entry,
                      const DriftSettings& settings);
+  // Predictions of the batch, and their measurement, once the step is over.
   void Predict(std::span<const FeedValue> feeds, State& state);
+  void MeasurePredictions(std::span<const FeedValue> feeds);
   void MeasureFrozen();
   void AddToDrift(std::span<const FeedValue> feeds, size_t row, float prediction, float label);
 

@@ -132,7 +132,7 @@ bool TieredTable::Get(uint64_t key, RowClass* c, uint32_t* record) const {
 // --- Steps.
 
 void TieredTable::CheckHealth() {
-  if (broken_) std::rethrow_exception(broken_);
+  hot_.writer().SettleExpiry();
   if (unsettled_ == nullptr) return;
   SettleAfterStep();
   if (unsettled_ != nullptr) std::rethrow_exception(unsettled_);
@@ -204,13 +204,19 @@ void TieredTable::BringIn(RowClass c, const uint32_t* record) {
   counts_.Add(c, -1);
 }
 
-void TieredTable::Apply(const TableStep& step) {
+void TieredTable::Prepare(const TableStep& step) {
   CheckHealth();
   CheckTableStep(config(), step);
   FetchRows(step);
-  hot_.writer().Apply(step);
-  now_ = std::max(now_, LastSeenSeconds(step.event_time));
+  hot_.writer().Prepare(step);
+  prepared_seconds_ = LastSeenSeconds(step.event_time);
+}
+
+int64_t TieredTable::ApplyPrepared() {
+  const int64_t unwritten = hot_.writer().ApplyPrepared();
+  now_ = std::max(now_, prepared_seconds_);
   SettleAfterStep();
+  return unwritten;
 }
 
 int64_t TieredTable::Expire(int64_t now) {
@@ -243,19 +249,17 @@ void TieredTable::ForgetIfOld(RowClass c, const uint32_t* record, uint32_t now) 
 // --- Expiry: called by what runs it.
 
 void TieredTable::Sweep(uint64_t first, uint64_t last,
-                        FunctionRef<bool(RowClass c, const uint32_t* record)> doomed) {
-  if (broken_ || !store_has_records_.load(std::memory_order_relaxed)) return;
-  try {
-    store_->Scan(first, last, [&](RowClass c, const uint32_t* record) {
-      const uint64_t key = RecordKey(record);
-      if (removed_.Contains(config().Hash(key)) || hot_.Contains(key)) return;
-      if (!doomed(c, record)) return;
-      counts_.Add(c, -1);
-      removed_.Add(config().Hash(key));
-    });
-  } catch (...) {
-    broken_ = std::current_exception();
-  }
+                        FunctionRef<bool(RowClass c, const uint32_t* record)> goes,
+                        FunctionRef<void(RowClass c, const uint32_t* record)> gone) {
+  if (!store_has_records_.load(std::memory_order_relaxed)) return;
+  store_->Scan(first, last, [&](RowClass c, const uint32_t* record) {
+    const uint64_t key = RecordKey(record);
+    if (removed_.Contains(config().Hash(key)) || hot_.Contains(key)) return;
+    if (!goes(c, record)) return;
+    removed_.Add(config().Hash(key));
+    counts_.Add(c, -1);
+    gone(c, record);
+  });
 }
 
 void TieredTable::Forget(uint64_t key) {
@@ -266,7 +270,7 @@ void TieredTable::Forget(uint64_t key) {
 
 void TieredTable::SettleAfterStep() {
   unsettled_ = nullptr;
-  if (store_is_frozen() || broken_) return;
+  if (store_is_frozen()) return;
   try {
     FlushRemoved();
     Evict();
@@ -307,8 +311,8 @@ void TieredTable::Evict() {
   store_has_records_.store(true, std::memory_order_release);
   for (const auto& victim : victims) {
     if (!hot_.Get(victim.key, &c, record.data())) continue;
-    counts_.Add(c, 1);
     hot_.writer().TakeOut(victim.key);
+    counts_.Add(c, 1);
   }
 }
 

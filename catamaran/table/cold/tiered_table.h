@@ -21,11 +21,10 @@
 // checkpoint of the store, which is made at once (pending_checkpoint.h); until it is made the store
 // does not change, and rows stay in memory.
 //
-// When the disk fails. What Pull wants from it goes to its `done`. Rows that a step needs: Apply
-// throws and has changed nothing. Rows that should leave memory stay there, and the next Apply
-// tries again, and throws, with nothing changed, if it cannot. Rows on disk that expiry wanted to
-// see: the table refuses all further steps and cuts, since it would no longer be what its steps
-// say; the last commit is.
+// When the disk fails. What Pull wants from it goes to its `done`. Rows that a step needs: Prepare
+// throws, and nothing has changed. Rows that should leave memory stay there; expiry that wanted to
+// see rows on disk stays where it was: the next Prepare and the next cut try both again, and throw,
+// with nothing changed, if they cannot. So the table is always what whole steps say.
 //
 // Thread safety: as table.h and durable_table.h say.
 
@@ -68,7 +67,8 @@ class TieredTable final : public DurableTable, private RowsElsewhere {
   void Announce(std::span<const uint64_t> keys) override;
   bool Get(uint64_t key, RowClass* c, uint32_t* record) const override;
 
-  void Apply(const TableStep& step) override;
+  void Prepare(const TableStep& step) override;
+  int64_t ApplyPrepared() override;
   int64_t Expire(int64_t now) override;
   void Put(RowClass c, const uint32_t* record) override;
 
@@ -100,11 +100,11 @@ class TieredTable final : public DurableTable, private RowsElsewhere {
   // RowsElsewhere, for what runs expiry.
   int64_t num_rows(RowClass c) const override { return counts_.of(c); }
   void Sweep(uint64_t first, uint64_t last,
-             FunctionRef<bool(RowClass c, const uint32_t* record)> doomed) override;
+             FunctionRef<bool(RowClass c, const uint32_t* record)> goes,
+             FunctionRef<void(RowClass c, const uint32_t* record)> gone) override;
   void Forget(uint64_t key) override;
 
-  // Throws if the table is no longer what its steps say, or if the store does not take what it
-  // must.
+  // Finishes what the last step has left undone. Throws if that still cannot be done.
   void CheckHealth();
   ColdPullSource cold_source() const { return {&hot_.rules(), store_.get(), &removed_}; }
   bool store_is_frozen() const { return checkpoint_.running(); }
@@ -130,10 +130,10 @@ class TieredTable final : public DurableTable, private RowsElsewhere {
 
   // The writer's.
   EvictionClock clock_;
-  uint32_t now_ = 0;              // of the latest step, in seconds
-  int64_t brought_in_ = 0;        // records of the latest step
-  std::exception_ptr broken_;     // the table is not what its steps say
-  std::exception_ptr unsettled_;  // the store did not take what it must, at the last try
+  uint32_t now_ = 0;               // of the latest step, in seconds
+  uint32_t prepared_seconds_ = 0;  // of the prepared step
+  int64_t brought_in_ = 0;         // records of the latest step
+  std::exception_ptr unsettled_;   // the store did not take what it must, at the last try
   DiskStore::Batch batch_;
   StepSources sources_;
   std::vector<uint64_t> step_keys_;

@@ -140,9 +140,14 @@ void ServingTable::Pull(std::span<const uint64_t> keys, std::span<float> out, Do
   done();
 }
 
-void ServingTable::Apply(const TableStep& /*step*/) {
+void ServingTable::Prepare(const TableStep& /*step*/) {
   Fail("{} is an export for serving: its rows have no slots and cannot be trained",
        impl_->files[0]->path());
+}
+
+int64_t ServingTable::ApplyPrepared() {
+  CATAMARAN_CHECK(false, "no step can be prepared");
+  return 0;
 }
 
 int64_t ServingTable::Expire(int64_t /*now*/) {

@@ -63,8 +63,9 @@ class ServingTable final : public Table {
   int64_t size() const override;
   TableInfo Info() const override;
   void Pull(std::span<const uint64_t> keys, std::span<float> out, Done done) const override;
-  // Both are refused with an Error: nothing changes an export.
-  void Apply(const TableStep& step) override;
+  // Refused with an Error: nothing changes an export.
+  void Prepare(const TableStep& step) override;
+  int64_t ApplyPrepared() override;
   int64_t Expire(int64_t now) override;
 
  private:

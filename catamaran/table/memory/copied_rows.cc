@@ -17,15 +17,29 @@ constexpr uint32_t kSlotsPerBlock = 4096;
 CopiedRows::CopiedRows(int words)
     : words_(words), entries_per_chunk_(std::max<int64_t>(16, kChunkWords / (words + 1))) {}
 
+std::unique_ptr<CopiedRows::Chunk> CopiedRows::MakeChunk() const {
+  auto chunk = std::make_unique<Chunk>();
+  chunk->words = std::make_unique_for_overwrite<uint32_t[]>(
+      static_cast<size_t>(entries_per_chunk_ * (words_ + 1)));
+  return chunk;
+}
+
+void CopiedRows::Reserve(int64_t rows) {
+  if (let_go_.load(std::memory_order_acquire)) return spare_.clear();
+  int64_t room = std::ssize(spare_) * entries_per_chunk_;
+  if (last_ != nullptr) room += entries_per_chunk_ - last_->entries.load(std::memory_order_relaxed);
+  for (; room < rows; room += entries_per_chunk_) spare_.push_back(MakeChunk());
+}
+
 void CopiedRows::Append(uint32_t slot, const uint32_t* row) {
   if (let_go_.load(std::memory_order_acquire)) return;
   Chunk* chunk = last_;
   int64_t entry = chunk == nullptr ? 0 : chunk->entries.load(std::memory_order_relaxed);
   if (chunk == nullptr || entry == entries_per_chunk_) {
-    chunk = new Chunk;
-    const auto words = static_cast<size_t>(entries_per_chunk_ * (words_ + 1));
-    chunk->words = std::make_unique_for_overwrite<uint32_t[]>(words);
-    bytes_.fetch_add(static_cast<int64_t>(words) * 4, std::memory_order_relaxed);
+    if (spare_.empty()) spare_.push_back(MakeChunk());
+    chunk = spare_.back().release();
+    spare_.pop_back();
+    bytes_.fetch_add(entries_per_chunk_ * (words_ + 1) * 4, std::memory_order_relaxed);
     (last_ == nullptr ? first_ : last_->next).store(chunk, std::memory_order_release);
     last_ = chunk;
     entry = 0;
@@ -103,6 +117,7 @@ void CopiedRows::LetGo() {
 
 void CopiedRows::Clear() {
   while (last_ != nullptr) DeleteFirst();
+  spare_.clear();
   let_go_.store(false, std::memory_order_relaxed);
   chunks_.clear();
   noted_in_last_ = 0;

@@ -24,6 +24,8 @@ class CopiedRows {
 
   // --- For the writer.
 
+  // The next so many calls of Append take no memory.
+  void Reserve(int64_t rows);
   // Does nothing if the saver has let go. REQUIRES: once for each slot.
   void Append(uint32_t slot, const uint32_t* row);
   // Gives some memory back, if the saver has let go. Call it once a step.
@@ -53,6 +55,7 @@ class CopiedRows {
     std::atomic<Chunk*> next = nullptr;
   };
 
+  std::unique_ptr<Chunk> MakeChunk() const;
   // Takes note of at most so many rows. False if there are no more for now.
   bool NoteSome(int64_t most);
   void DeleteFirst();
@@ -60,7 +63,8 @@ class CopiedRows {
   const int words_;
   const int64_t entries_per_chunk_;
   std::atomic<Chunk*> first_ = nullptr;
-  Chunk* last_ = nullptr;  // the writer's
+  Chunk* last_ = nullptr;                      // the writer's
+  std::vector<std::unique_ptr<Chunk>> spare_;  // the writer's: for the next rows
   std::atomic<int64_t> bytes_ = 0;
   std::atomic<bool> let_go_ = false;
   // The saver's: what it has noted so far. Entry numbers from 1 by slot, in blocks.

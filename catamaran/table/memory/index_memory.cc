@@ -8,6 +8,7 @@ namespace catamaran {
 
 IndexMemory::IndexMemory(size_t reserve_bytes, PageMode mode) : range_(reserve_bytes, mode) {}
 
+// One that was there before takes no memory.
 IndexMemory::Size& IndexMemory::SizeOf(int lines) {
   for (Size& size : sizes_) {
     if (size.lines == lines) return size;
@@ -24,6 +25,8 @@ uint32_t IndexMemory::TakePiece(int lines) {
   } else {
     piece = static_cast<uint32_t>(pieces_.size());
     range_.Grow((pieces_.size() + 1) * kPieceBytes);
+    // Free takes no memory.
+    if (free_pieces_.capacity() <= pieces_.size()) free_pieces_.reserve(2 * pieces_.size() + 8);
     pieces_.emplace_back();
   }
   pieces_[piece].lines = lines;
@@ -40,7 +43,11 @@ IndexLine* IndexMemory::Allocate(int lines) {
     return static_cast<IndexLine*>(block);
   }
   Size& size = SizeOf(lines);
-  if (size.with_room.empty()) size.with_room.push_back(TakePiece(lines));
+  if (size.with_room.empty()) {
+    if (size.with_room.capacity() <= size.pieces) size.with_room.reserve(2 * size.pieces + 4);
+    size.with_room.push_back(TakePiece(lines));
+    ++size.pieces;
+  }
   const uint32_t number = size.with_room.back();
   Piece& piece = pieces_[number];
   IndexLine* block;
@@ -85,6 +92,7 @@ void IndexMemory::Free(IndexLine* block, int lines) noexcept {
     return;
   }
   if (had_room) std::erase(size.with_room, number);
+  --size.pieces;
   piece.lines = 0;
   piece.begun = 0;
   piece.free = nullptr;

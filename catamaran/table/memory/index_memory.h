@@ -45,7 +45,8 @@ class IndexMemory {
   };
   struct Size {
     int lines = 0;
-    std::vector<uint32_t> with_room;  // pieces
+    std::vector<uint32_t> with_room;  // pieces; has room for all of this size
+    size_t pieces = 0;
   };
 
   Size& SizeOf(int lines);

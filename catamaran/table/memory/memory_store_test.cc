@@ -178,8 +178,8 @@ TEST(MemoryStore, MemoryGoesBackToTheSystemWhenRowsAreRemoved) {
   EXPECT_GE(full, int64_t{300'000} * 88);
   for (int i = 0; i < store.num_shards(); ++i) {
     Shard& shard = store.shard(i);
-    shard.RemoveIf(0, UINT64_MAX,
-                   [&](RowHandle handle) { return RecordKey(shard.row(handle)) % 10 != 0; });
+    RemoveIf(shard, store.config(), 0, UINT64_MAX,
+             [&](RowHandle handle) { return RecordKey(shard.row(handle)) % 10 != 0; });
     shard.Reclaim();
   }
   EXPECT_EQ(store.count(RowClass::kFull), 30'000);

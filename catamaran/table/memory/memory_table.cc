@@ -25,7 +25,8 @@ void MemoryTable::Pull(std::span<const uint64_t> keys, std::span<float> out, Don
 
 // --- Writing.
 
-void MemoryTable::Apply(const TableStep& step) { rows_.writer().Apply(step); }
+void MemoryTable::Prepare(const TableStep& step) { rows_.writer().Prepare(step); }
+int64_t MemoryTable::ApplyPrepared() { return rows_.writer().ApplyPrepared(); }
 int64_t MemoryTable::Expire(int64_t now) { return rows_.writer().Expire(now); }
 
 std::unique_ptr<TableCut> MemoryTable::Cut(bool full) { return rows_.writer().Cut(full); }

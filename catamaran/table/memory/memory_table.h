@@ -32,7 +32,8 @@ class MemoryTable final : public DurableTable {
   bool Get(uint64_t key, RowClass* c, uint32_t* record) const override;
 
   // Steps.
-  void Apply(const TableStep& step) override;
+  void Prepare(const TableStep& step) override;
+  int64_t ApplyPrepared() override;
   int64_t Expire(int64_t now) override;
 
   // Saving and restoring.

@@ -35,24 +35,59 @@ MemoryTableWriter::MemoryTableWriter(MemoryStore& store)
   for (int64_t s = 0; s < store.num_shards(); ++s) {
     visitors_.emplace_back(store, policies_.rules, policies_.sketch.get(), changes_);
   }
+  wanted_.resize(static_cast<size_t>(store.num_shards()));
+  shared_sum_.resize(static_cast<size_t>(store.config().width));
 }
 
 MemoryTableWriter::~MemoryTableWriter() {
   for (int64_t s = 0; s < store_.num_shards(); ++s) store_.shard(s).set_watcher(nullptr);
 }
 
-void MemoryTableWriter::Apply(const TableStep& step) {
+void MemoryTableWriter::Prepare(const TableStep& step) {
+  SettleExpiry();
   CheckTableStep(store_.config(), step);
+  prepared_ = step;
   const bool parallel = step.pool != nullptr && step.pool->threads() > 1 &&
                         CountOccurrences(step) >= kParallelOccurrences;
-  batch_.Gather(step, parallel ? step.pool : nullptr, policies_.shared != nullptr);
+  if (!parallel) prepared_.pool = nullptr;
+  batch_.Gather(step, prepared_.pool, policies_.shared != nullptr);
   if (attached_.attached()) BringBatch(step);
-
-  policies_.features.Count(step);
   push_rules_.clear();
   for (const TablePush& push : step.pushes) {
     push_rules_.push_back(policies_.rules.ForStep(step.step, push.lr_scale));
   }
+  ReserveBatch(prepared_.pool);
+}
+
+void MemoryTableWriter::ReserveBatch(ThreadPool* pool) {
+  const std::span<const StepPart> parts = batch_.parts();
+  for (size_t p = 0; p < parts.size(); ++p) visitors_[p].Reserve(parts[p].keys().size());
+  const auto add = [&](const StepPart& part) {
+    for (const StepKey& key : part.keys()) {
+      wanted_[static_cast<size_t>(store_.ShardOf(key.hash))].push_back({key.hash, key.key});
+    }
+  };
+  for (auto& keys : wanted_) keys.clear();
+  if (parts.size() == 1) add(parts[0]);
+  const auto reserve = [&](int64_t begin, int64_t end) {
+    for (auto s = static_cast<size_t>(begin); s < static_cast<size_t>(end); ++s) {
+      if (parts.size() > 1) add(parts[s]);  // a part is a shard's
+      if (wanted_[s].empty()) continue;
+      changes_[s]->Reserve(std::ssize(wanted_[s]));
+      store_.shard(static_cast<int64_t>(s)).Reserve(wanted_[s]);
+    }
+  };
+  const auto shards = static_cast<int64_t>(store_.num_shards());
+  if (pool != nullptr && parts.size() > 1) {
+    pool->ParallelFor(shards, 1, reserve);
+  } else {
+    reserve(0, shards);
+  }
+}
+
+int64_t MemoryTableWriter::ApplyPrepared() {
+  const TableStep& step = prepared_;
+  policies_.features.Count(step);
   const auto visit = [&](int64_t begin, int64_t end) {
     for (auto p = static_cast<size_t>(begin); p < static_cast<size_t>(end); ++p) {
       visitors_[p].Visit(step, batch_.sources(), push_rules_, batch_.parts()[p]);
@@ -66,25 +101,35 @@ void MemoryTableWriter::Apply(const TableStep& step) {
   }
 
   bool left_gradients = false;
+  int64_t unwritten = 0;
   for (size_t p = 0; p < static_cast<size_t>(parts); ++p) {
     left_gradients |= visitors_[p].left_gradients();
+    unwritten += visitors_[p].unwritten();
     const std::span<const int64_t> made = visitors_[p].rows_made();
     for (size_t f = 0; f < made.size(); ++f) {
       if (made[f] != 0) feature_rows_[f].fetch_add(made[f], std::memory_order_relaxed);
     }
   }
-  if (policies_.shared && left_gradients) UpdateShared(step);
+  if (policies_.shared && left_gradients && UpdateShared(step)) ++unwritten;
 
   policies_.expiry.EndStep(step.event_time, Counts());
-  RunExpiry();
+  try {
+    RunExpiry();
+  } catch (...) {
+    // The step is whole; the rest of its expiry is SettleExpiry's, before anything else happens.
+  }
   for (int64_t s = 0; s < store_.num_shards(); ++s) store_.shard(s).Reclaim();
   for (auto& changes : changes_) changes->Reclaim();
+  return unwritten;
 }
 
-void MemoryTableWriter::UpdateShared(const TableStep& step) {
+void MemoryTableWriter::SettleExpiry() {
+  if (expiring_) RunExpiry();
+}
+
+bool MemoryTableWriter::UpdateShared(const TableStep& step) {
   bool first = true;
   double lr_scale = 1;
-  shared_sum_.resize(static_cast<size_t>(store_.config().width));
   batch_.ForEachPushed([&](const StepKey& key, const StepOccurrence& occurrence) {
     if (key.has_row) return;
     const TablePush& push = batch_.sources().push(occurrence.source);
@@ -98,10 +143,11 @@ void MemoryTableWriter::UpdateShared(const TableStep& step) {
                                   shared_sum_.data());
     }
   });
-  if (!first) policies_.shared->Update(step.step, lr_scale, shared_sum_.data());
+  return !first && policies_.shared->Update(step.step, lr_scale, shared_sum_.data());
 }
 
 int64_t MemoryTableWriter::Expire(int64_t now) {
+  SettleExpiry();
   policies_.expiry.BeginAll(now, Counts());
   const int64_t removed = RunExpiry();
   for (int64_t s = 0; s < store_.num_shards(); ++s) store_.shard(s).Reclaim();
@@ -110,37 +156,63 @@ int64_t MemoryTableWriter::Expire(int64_t now) {
 
 int64_t MemoryTableWriter::RunExpiry() {
   Expiry& expiry = policies_.expiry;
-  RowCounts counts = Counts();
+  int64_t removed = 0;
+  if (expiring_) {
+    expiry.RepeatRange();
+  } else {
+    expiring_ = expiry.Next(Counts());
+  }
+  while (expiring_) {
+    removed += ExpireRange(*expiring_);
+    expiring_ = expiry.Next(Counts());
+  }
+  return removed;
+}
+
+int64_t MemoryTableWriter::ExpireRange(const HashRange& range) {
+  MoveRange(range.first, range.last);
   int64_t removed = 0;
   const auto goes = [&](RowClass c, const uint32_t* record) {
-    if (!expiry.Goes(c, record, store_.config().Hash(RecordKey(record)))) return false;
-    --counts[static_cast<size_t>(c)];
-    if (c != RowClass::kWaiting) ++removed;
-    CountRow(c, record, -1);
-    return true;
+    return policies_.expiry.Goes(c, record, store_.config().Hash(RecordKey(record)));
   };
-  while (const auto range = expiry.Next(counts)) {
-    MoveRange(range->first, range->last);
-    for (int64_t s = store_.ShardOf(range->first); s <= store_.ShardOf(range->last); ++s) {
-      Shard& shard = store_.shard(s);
-      RowChanges& changes = *changes_[static_cast<size_t>(s)];
-      shard.RemoveIf(range->first, range->last, [&](RowHandle handle) {
-        const uint32_t* record = shard.row(handle);
-        if (!goes(handle.row_class(), record)) return false;
-        changes.OnRemove(RecordKey(record));
-        if (elsewhere_ != nullptr) elsewhere_->Forget(RecordKey(record));
-        return true;
-      });
-    }
-    if (elsewhere_ == nullptr) continue;
-    elsewhere_->Sweep(range->first, range->last, [&](RowClass c, const uint32_t* record) {
-      if (!goes(c, record)) return false;
-      const uint64_t key = RecordKey(record);
-      changes_for(store_.config().Hash(key)).OnRemove(key);
-      return true;
+  const auto count = [&](RowClass c, const uint32_t* record) {
+    CountRow(c, record, -1);
+    if (c == RowClass::kWaiting) return;
+    ++removed;
+    policies_.expired.fetch_add(1, std::memory_order_relaxed);
+  };
+  for (int64_t s = store_.ShardOf(range.first); s <= store_.ShardOf(range.last); ++s) {
+    Shard& shard = store_.shard(s);
+    RowChanges& changes = *changes_[static_cast<size_t>(s)];
+    // Removing moves other rows, so they are all chosen first.
+    doomed_.clear();
+    shard.WalkRange(range.first, range.last, [&](RowHandle handle) {
+      const uint32_t* record = shard.row(handle);
+      if (goes(handle.row_class(), record)) doomed_.push_back(RecordKey(record));
     });
+    if (doomed_.empty()) continue;
+    changes.Reserve(std::ssize(doomed_));
+    for (const uint64_t key : doomed_) {
+      if (elsewhere_ != nullptr) elsewhere_->Forget(key);
+      const RowHandle handle = shard.Find(store_.config().Hash(key), key);
+      count(handle.row_class(), shard.row(handle));
+      changes.OnRemove(key);
+      shard.Remove(handle);
+    }
   }
-  policies_.expired.fetch_add(removed, std::memory_order_relaxed);
+  if (elsewhere_ == nullptr) return removed;
+  elsewhere_->Sweep(
+      range.first, range.last,
+      [&](RowClass c, const uint32_t* record) {
+        if (!goes(c, record)) return false;
+        changes_for(store_.config().Hash(RecordKey(record))).Reserve(1);
+        return true;
+      },
+      [&](RowClass c, const uint32_t* record) {
+        const uint64_t key = RecordKey(record);
+        count(c, record);
+        changes_for(store_.config().Hash(key)).OnRemove(key);
+      });
   return removed;
 }
 
@@ -231,7 +303,12 @@ RowHandle MemoryTableWriter::BringFromBeneath(uint64_t hash, uint64_t key) {
 void MemoryTableWriter::InsertClean(uint64_t hash, RowClass c, const uint32_t* record) {
   RowChanges& changes = changes_for(hash);
   changes.set_clean(true);
-  store_.shard_for(hash).Insert(hash, c, record);
+  try {
+    store_.shard_for(hash).Insert(hash, c, record);
+  } catch (...) {
+    changes.set_clean(false);
+    throw;
+  }
   changes.set_clean(false);
   attached_.TakeOver(c);
   if (!beneath_is_counted_) CountRow(c, record, 1);
@@ -283,6 +360,7 @@ void MemoryTableWriter::BringIn(RowClass c, const uint32_t* record) {
 void MemoryTableWriter::TakeOut(uint64_t key) {
   const uint64_t hash = store_.config().Hash(key);
   Shard& shard = store_.shard_for(hash);
+  changes_for(hash).Reserve(1);
   changes_for(hash).OnRemove(key);
   shard.Remove(shard.Find(hash, key));
 }
@@ -290,6 +368,7 @@ void MemoryTableWriter::TakeOut(uint64_t key) {
 // --- Cuts.
 
 std::unique_ptr<TableCut> MemoryTableWriter::Cut(bool full) {
+  SettleExpiry();
   TableExtras extras = policies_.Save();
   StateWriter rows;
   for (const auto& count : feature_rows_) rows.Put(count.load(std::memory_order_relaxed));

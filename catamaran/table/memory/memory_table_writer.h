@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "catamaran/table/durable_table.h"
@@ -31,7 +32,11 @@ class MemoryTableWriter {
   ~MemoryTableWriter();
 
   // As Table and DurableTable say.
-  void Apply(const TableStep& step);
+  void Prepare(const TableStep& step);
+  int64_t ApplyPrepared();
+  // Goes on with expiry where an error has interrupted it. An Error if that is there still: then
+  // the table is not yet what its steps say, and can be neither stepped nor cut.
+  void SettleExpiry();
   int64_t Expire(int64_t now);
   std::unique_ptr<TableCut> Cut(bool full);
   void EndCut(std::unique_ptr<TableCut> cut, bool kept);
@@ -66,12 +71,17 @@ class MemoryTableWriter {
     return *changes_[static_cast<size_t>(store_.ShardOf(hash))];
   }
   void BringBatch(const TableStep& step);
+  // All memory that the gathered step can need.
+  void ReserveBatch(ThreadPool* pool);
   // Moves the row of a key that is not in memory there, if it is beneath.
   RowHandle BringFromBeneath(uint64_t hash, uint64_t key);
   int64_t MoveUnit(uint64_t unit);
   void InsertClean(uint64_t hash, RowClass c, const uint32_t* record);
-  void UpdateShared(const TableStep& step);
+  // Whether the shared row kept a number.
+  bool UpdateShared(const TableStep& step);
   int64_t RunExpiry();
+  // Removes what goes of one range. What fails has either removed a record or not touched it.
+  int64_t ExpireRange(const HashRange& range);
   RowCounts Counts() const;
   void CountRow(RowClass c, const uint32_t* record, int64_t change);
 
@@ -84,10 +94,16 @@ class MemoryTableWriter {
   RowsElsewhere* elsewhere_ = nullptr;
   std::vector<std::atomic<int64_t>> feature_rows_;  // by feature, from 0
 
+  // The range of expiry that is being visited, or was when something failed.
+  std::optional<HashRange> expiring_;
+  std::vector<uint64_t> doomed_;  // keys, of one shard
+
   // Of one step; kept.
+  TableStep prepared_;
   StepBatch batch_;
-  std::vector<StepVisitor> visitors_;  // of each part
-  std::vector<StepRule> push_rules_;   // of each push
+  std::vector<StepVisitor> visitors_;                    // of each part
+  std::vector<StepRule> push_rules_;                     // of each push
+  std::vector<std::vector<ShardIndex::Wanted>> wanted_;  // of each shard
   std::vector<float> shared_sum_;
 };
 

@@ -20,12 +20,15 @@ size_t RowArena::KeepOf(size_t used) {
   return used == 0 ? 0 : used + std::clamp(used / 8, kLeast, PageRange::kSlabBytes);
 }
 
-void RowArena::Grow() {
-  if (count() >= int64_t{RowHandle::kMaxRows} - 1) {
-    Fail("table: one shard cannot hold more than {} rows; use more shards", count());
+void RowArena::Grow(int64_t rows) {
+  if (count() + rows > int64_t{RowHandle::kMaxRows} - 1) {
+    Fail(ErrorCode::kResourceExhausted,
+         "table: one shard cannot hold more than {} rows, and a step may add {} to its {}; use "
+         "more shards",
+         RowHandle::kMaxRows - 1, rows, count());
   }
   const size_t before = usable_;
-  range_.Grow(next_row_end());
+  range_.Grow(used_bytes() + static_cast<size_t>(rows) * words_ * sizeof(uint32_t));
   usable_ = range_.usable();
   // Memory that comes in one huge page comes here and not somewhere in a step.
   StoreWord(base_ + before / sizeof(uint32_t), 0);

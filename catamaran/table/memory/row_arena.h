@@ -25,12 +25,16 @@ class RowArena {
   int64_t count() const { return count_.load(std::memory_order_relaxed); }
   int words() const { return static_cast<int>(words_); }
 
-  // Makes sure that there is memory for the slot `count()`. An Error, with nothing changed, if
-  // there is none.
+  // Makes sure that there is memory for the slot `count()`. An Error, with no row changed, if there
+  // is none.
   void MakeRoom() {
-    if (!HasRoom()) Grow();
+    if (!HasRoom()) Grow(1);
   }
   bool HasRoom() const { return next_row_end() <= usable_; }
+  // The same for the next `rows` slots.
+  void Reserve(int64_t rows) {
+    if (used_bytes() + static_cast<size_t>(rows) * words_ * sizeof(uint32_t) > usable_) Grow(rows);
+  }
   // Slot `count()` holds a row from now on. REQUIRES: MakeRoom().
   uint32_t Append();
   // The last slot holds none from now on.
@@ -51,7 +55,7 @@ class RowArena {
   size_t next_row_end() const { return used_bytes() + words_ * sizeof(uint32_t); }
   // What is kept of `used` bytes and beyond.
   static size_t KeepOf(size_t used);
-  void Grow();
+  void Grow(int64_t rows);
   void TryShrink();
   void CountBytes();
 

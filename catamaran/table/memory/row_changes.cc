@@ -15,12 +15,28 @@ RowChanges::RowChanges(const Shard& shard, const RowLayout& layout) : shard_(sha
 
 void RowChanges::OnFirstChange(RowHandle slot) {
   const auto c = static_cast<size_t>(slot.row_class());
+  now_[c]->Reserve(uint64_t{slot.index()} + 1);
   if (cutting_ && CutHolds(c, slot.index())) {
     copied_[c]->Append(slot.index(), shard_.row(slot));
   } else if (clean_ && slot.index() >= shard_.count(slot.row_class())) {
     return;
   }
   now_[c]->Set(slot.index());
+}
+
+void RowChanges::Reserve(int64_t keys) {
+  if (!following_) return;
+  // A key changes at most three slots: its own, a new one, and the last one, which fills the gap.
+  const int64_t slots = 3 * keys;
+  for (size_t k = 0; k < kRowClasses; ++k) {
+    const auto c = static_cast<RowClass>(k);
+    const int64_t end = shard_.count(c) + (shard_.makes(c) ? keys : 0);
+    now_[k]->Reserve(static_cast<uint64_t>(std::min(end, int64_t{RowHandle::kMaxRows})));
+    if (cutting_) copied_[k]->Reserve(std::min(slots, int64_t{cut_count_[k]}));
+  }
+  const size_t deleted = deleted_now_.size() + static_cast<size_t>(keys);
+  if (deleted > deleted_now_.capacity())
+    deleted_now_.reserve(std::max(deleted, 2 * deleted_now_.capacity()));
 }
 
 void RowChanges::BeginCut(bool full) {

@@ -9,6 +9,8 @@
 //
 // Nothing is followed until the first cut (or Follow): everything has changed then.
 //
+// Following a change may take memory; Reserve takes it ahead.
+//
 // Thread safety: writing methods are the shard's writer's; BeginCut and EndCut are called while
 // nobody writes; the methods of the cut may be called by one other thread at the same time as all
 // others, between BeginCut and EndCut.
@@ -38,6 +40,9 @@ class RowChanges final : public SlotWatcher {
       OnFirstChange(slot);
     }
   }
+  // Room for what a step does to `keys` keys: none of the methods above and below fails then.
+  // Otherwise they fail with nothing changed where there is no memory.
+  void Reserve(int64_t keys);
   // Whether BeforeSlotChange does anything.
   bool following() const { return following_; }
   void PrefetchSlot(RowHandle slot) const {

@@ -23,14 +23,17 @@ class RowsElsewhere {
   // Records that are not in memory.
   virtual int64_t num_rows(RowClass c) const = 0;
 
-  // Calls doomed(class, record) for each record that is not in memory and whose hash is in
-  // [first, last], in ascending order, and removes those for which it returns true. Never throws: a
-  // failure is the owner's to report, before the next step.
+  // Calls goes(class, record) for each record that is not in memory and whose hash is in
+  // [first, last], in ascending order, and removes those for which it returns true: gone(class,
+  // record) is called for each when nothing can go wrong any more, and must not throw. An Error if
+  // the records cannot be read: what was gone until then stays gone, and the caller may try again.
   virtual void Sweep(uint64_t first, uint64_t last,
-                     FunctionRef<bool(RowClass c, const uint32_t* record)> doomed) = 0;
+                     FunctionRef<bool(RowClass c, const uint32_t* record)> goes,
+                     FunctionRef<void(RowClass c, const uint32_t* record)> gone) = 0;
 
   // Expiry has removed, or is about to remove, this key's record from memory: what may lie
-  // elsewhere under the key is gone too. Called before a reader can miss the row in memory.
+  // elsewhere under the key is gone too. Called before a reader can miss the row in memory; the
+  // record may stay in memory all the same, and is the one that counts then.
   virtual void Forget(uint64_t key) = 0;
 };
 

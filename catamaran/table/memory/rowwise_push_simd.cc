@@ -89,9 +89,11 @@ inline __attribute__((always_inline)) bool WriteRow(const RowwisePush& push, con
   const uint32_t tag = BeginRowWrite(row);
   const uint32_t seen = row[row_words::kLastSeen];
   row[row_words::kLastSeen] = seen < push.last_seen ? push.last_seen : seen;
-  MoveRowwise(push.step.rate, push.step.epsilon, numbers, numbers + columns,
-              ScaledGradient{key.gradient, key.factor, key.scale}, columns);
+  const bool kept = MoveRowwise(push.step.rate, push.step.epsilon, numbers, numbers + columns,
+                                ScaledGradient{key.gradient, key.factor, key.scale}, columns);
   EndRowWrite(row, tag);
+  if (kept) [[unlikely]]
+    ++*push.unwritten;
   return true;
 }
 

@@ -22,8 +22,9 @@ struct RowwisePush {
   const std::unique_ptr<RowChanges>* changes = nullptr;  // of each shard; null: not followed
   RowwiseStep step;
   int row_words = 0;
-  int embedding = 0;       // its first word; its slot lies right behind it
-  uint32_t last_seen = 0;  // of rows that were not seen later
+  int embedding = 0;             // its first word; its slot lies right behind it
+  uint32_t last_seen = 0;        // of rows that were not seen later
+  int64_t* unwritten = nullptr;  // counts rows that keep a number, as the next one is not finite
 };
 
 // Writes the rows of `keys`, each of which has a gradient, adds and moves none, and returns how

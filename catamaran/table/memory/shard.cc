@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <vector>
 
@@ -52,16 +53,52 @@ RowHandle Shard::Find(uint64_t hash, uint64_t key, RowHandle guess) const {
 
 void Shard::MakeRoom(uint64_t hash, RowClass c, bool for_entry) {
   const auto begin = std::chrono::steady_clock::now();
-  if (for_entry) {
-    index_.MakeRoom(hash, NextHandle(c));
-  } else {
-    index_.MakeHandleFit(hash, NextHandle(c));
+  try {
+    if (for_entry) {
+      index_.MakeRoom(hash, NextHandle(c));
+    } else {
+      index_.MakeHandleFit(hash, NextHandle(c));
+    }
+  } catch (...) {
+    // A segment may become fuller than it would where there is memory.
+    if (!index_.Fits(hash, NextHandle(c))) throw;
   }
   rows_.of(c).MakeRoom();
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
   if (took.count() > longest_pause_ns()) {
     longest_pause_ns_.store(took.count(), std::memory_order_relaxed);
   }
+}
+
+void Shard::Reserve(std::span<const ShardIndex::Wanted> keys) {
+  const auto is_there = [&](const ShardIndex::Wanted& key) {
+    return static_cast<bool>(Find(key.hash, key.key));
+  };
+  auto most = static_cast<int64_t>(keys.size());
+  const auto reserve_rows = [&] {
+    for (size_t k = 0; k < kRowClasses; ++k) {
+      const auto c = static_cast<RowClass>(k);
+      if (makes(c)) rows_.of(c).Reserve(most);
+    }
+  };
+  try {
+    reserve_rows();
+  } catch (const Error&) {
+    // There may be memory for those that are not there. (Some of the others may change their class;
+    // then a row of another class goes for it, but its memory is of no use to them.)
+    most = std::count_if(keys.begin(), keys.end(), [&](const ShardIndex::Wanted& key) {
+      const RowHandle handle = Find(key.hash, key.key);
+      return !handle || handle.row_class() != RowClass::kFull;
+    });
+    reserve_rows();
+  }
+  uint32_t last_handle = 0;
+  for (size_t k = 0; k < kRowClasses; ++k) {
+    const auto c = static_cast<RowClass>(k);
+    const int64_t last = std::min(rows_.of(c).count() + most, int64_t{RowHandle::kMaxRows} - 1);
+    last_handle = std::max(last_handle, RowHandle(c, static_cast<uint32_t>(last)).bits());
+  }
+  index_.Reserve(keys, std::bit_width(last_handle), is_there);
 }
 
 RowHandle Shard::Append(RowClass c, const uint32_t* record) {
@@ -127,16 +164,6 @@ void Shard::WalkRange(uint64_t first, uint64_t last, FunctionRef<void(RowHandle)
     const uint64_t hash = rows_.HashOf(handle);
     if (hash >= first && hash <= last) visit(handle);
   });
-}
-
-int64_t Shard::RemoveIf(uint64_t first, uint64_t last, FunctionRef<bool(RowHandle)> doomed) {
-  // Removing moves other rows, so they are all chosen first.
-  std::vector<uint64_t> keys;
-  WalkRange(first, last, [&](RowHandle handle) {
-    if (doomed(handle)) keys.push_back(RecordKey(row(handle)));
-  });
-  for (const uint64_t key : keys) Remove(Find(rows_.config().Hash(key), key));
-  return static_cast<int64_t>(keys.size());
 }
 
 // --- Reading.

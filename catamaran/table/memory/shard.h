@@ -20,6 +20,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "catamaran/base/function_ref.h"
 #include "catamaran/table/memory/epochs.h"
@@ -72,10 +73,22 @@ class Shard {
 
   // --- Rows, for the writer.
 
+  // Whether steps make rows of the class.
+  bool makes(RowClass c) const {
+    const TableConfig& config = rows_.config();
+    if (c == RowClass::kWaiting) return config.admit.kind == TableAdmit::Kind::kCount;
+    return c == RowClass::kFull || config.grow_at.has_value();
+  }
   int64_t count(RowClass c) const { return rows_.of(c).count(); }
 
   // The words of a row. They may be read plainly by the writer, who alone changes them.
   const uint32_t* row(RowHandle handle) const { return rows_.row(handle); }
+
+  // Takes all memory ahead that a step takes which inserts those of `keys` that are not there, or
+  // gives them another class: none of the methods that change rows fails then for want of memory.
+  // An Error, with no row changed, if there is none. Where there is plenty it costs next to
+  // nothing.
+  void Reserve(std::span<const ShardIndex::Wanted> keys);
 
   // Makes a row for the record's key. Readers see all of it or nothing. An Error, with nothing
   // changed, if there is no memory. REQUIRES: the key has no row of any class.
@@ -110,8 +123,6 @@ class Shard {
   // shard: 0, UINT64_MAX. `visit` may not call the shard, but for row().
 
   void WalkRange(uint64_t first, uint64_t last, FunctionRef<void(RowHandle)> visit) const;
-  // Removes those that `doomed` picks; asks about each once. Returns how many.
-  int64_t RemoveIf(uint64_t first, uint64_t last, FunctionRef<bool(RowHandle)> doomed);
 
   // Gives back memory that no reader looks at any more, and makes pages huge that are not yet, a
   // few at a time. Costs next to nothing if there are none; call it once a step.

@@ -87,7 +87,12 @@ void ShardIndex::Place(SegmentRef segment, uint64_t hash, RowHandle handle) cons
   ++HeaderOf(segment).count;
 }
 
-void ShardIndex::Insert(uint64_t hash, RowHandle handle) { Place(Segment(hash), hash, handle); }
+void ShardIndex::Insert(uint64_t hash, RowHandle handle) {
+  const SegmentRef segment = Segment(hash);
+  Place(segment, hash, handle);
+  // It could not grow.
+  if (HeaderOf(segment).count > Limit(segment.num_lines())) least_slack_ = 0;
+}
 
 ShardIndex::Entry ShardIndex::Locate(uint64_t hash, RowHandle handle) const {
   const SegmentRef segment = Segment(hash);
@@ -100,7 +105,8 @@ ShardIndex::Entry ShardIndex::Locate(uint64_t hash, RowHandle handle) const {
     }
     if (++at == segment.num_lines()) at = 0;
   }
-  Fail("internal error: the index of a table has no entry for one of its rows");
+  Fail(ErrorCode::kInternal,
+       "internal error: the index of a table has no entry for one of its rows");
 }
 
 void ShardIndex::Remove(uint64_t hash, RowHandle handle) {
@@ -114,7 +120,7 @@ void ShardIndex::Remove(uint64_t hash, RowHandle handle) {
   if (block / 2 < FullBlockLines(hash) >> kSmallestShift) return;
   try {
     Rebuild(hash, block / 2);
-  } catch (const Error&) {
+  } catch (...) {
     // No memory for the smaller one: then it stays as it is.
   }
 }
@@ -179,14 +185,16 @@ int ShardIndex::HandleBits() const {
     const auto c = static_cast<RowClass>(i);
     next = std::max(next, RowHandle(c, static_cast<uint32_t>(rows_.of(c).count())).bits());
   }
-  return std::clamp(static_cast<int>(std::bit_width(next)) + 1, IndexLine::kMinHandleBits,
-                    RowHandle::kMaxBits);
+  return std::clamp(std::max(static_cast<int>(std::bit_width(next)) + 1, reserved_bits_),
+                    IndexLine::kMinHandleBits, RowHandle::kMaxBits);
 }
 
 SegmentRef ShardIndex::NewSegment(int block_lines, int depth) {
   const SegmentRef segment(memory_.Allocate(block_lines) + 1, block_lines - 1, depth);
   const int bits = HandleBits();
   HeaderOf(segment).handle_bits = bits;
+  fitting_bits_ = std::min(fitting_bits_, bits);
+  least_slack_ = std::min(least_slack_, Capacity(segment) - Limit(segment.num_lines()));
   if (bits > IndexLine::kMinHandleBits) {
     for (uint32_t i = 0; i < segment.num_lines(); ++i) segment.lines()[i].SetHandleBits(bits);
   }
@@ -224,12 +232,22 @@ void ShardIndex::Grow(uint64_t hash) {
   } else if (2 * block <= kMaxSegmentLines) {
     Rebuild(hash, 2 * block);
   } else {
-    Fail("table: more than {} keys whose hashes begin with the same {} bits",
+    Fail(ErrorCode::kResourceExhausted,
+         "table: more than {} keys whose hashes begin with the same {} bits",
          HeaderOf(segment).count, segment.depth());
   }
 }
 
+// What becomes of old segments and directories takes no memory when there is no way back.
+void ShardIndex::MakeRoomToRetire() {
+  constexpr size_t kAtOnce = 2;
+  if (retired_.size() + kAtOnce > retired_.capacity()) {
+    retired_.reserve(2 * retired_.capacity() + kAtOnce);
+  }
+}
+
 void ShardIndex::Rebuild(uint64_t hash, int block_lines) {
+  MakeRoomToRetire();
   const SegmentRef old = Segment(hash);
   const SegmentRef made = NewSegment(block_lines, old.depth());
   ForEachEntry(old, 0, old.num_lines(),
@@ -240,6 +258,7 @@ void ShardIndex::Rebuild(uint64_t hash, int block_lines) {
 }
 
 void ShardIndex::Split(uint64_t hash) {
+  MakeRoomToRetire();
   const SegmentRef old = Segment(hash);
   const int depth = old.depth() + 1;
   const int block = static_cast<int>(old.num_lines()) + 1;
@@ -262,6 +281,89 @@ void ShardIndex::Split(uint64_t hash) {
   ++segments_;
   RetireSegment(old);
   FreeRetired();
+}
+
+// --- Room ahead.
+
+template <class Visit>
+void ShardIndex::ForEachSegment(Visit&& visit) const {
+  for (size_t i = 0; i < DirectorySize();) {
+    const SegmentRef segment(directory_[i]);
+    visit(i, segment);
+    i += size_t{1} << (directory_depth_ - segment.depth());
+  }
+}
+
+void ShardIndex::ReserveHandleBits(int bits) {
+  reserved_bits_ = bits;
+  if (bits <= fitting_bits_) return;
+  std::vector<uint64_t> narrow;
+  int least = RowHandle::kMaxBits;
+  ForEachSegment([&](size_t place, SegmentRef segment) {
+    const int has = HeaderOf(segment).handle_bits;
+    if (has < bits) {
+      narrow.push_back(HashAt(place));
+    } else {
+      least = std::min(least, has);
+    }
+  });
+  for (const uint64_t hash : narrow) {
+    Rebuild(hash, static_cast<int>(Segment(hash).num_lines()) + 1);
+  }
+  fitting_bits_ = std::min(least, HandleBits());
+}
+
+bool ShardIndex::GrowFor(std::span<const Wanted> keys, FunctionRef<bool(const Wanted&)> is_there) {
+  wanted_.assign(DirectorySize(), 0);
+  for (const Wanted& key : keys) ++wanted_[PlaceInDirectory(key.hash)];
+  // First as if no key were there; where that is too much, only those that are not.
+  std::vector<size_t> full;
+  const auto sum_of = [&](size_t place, SegmentRef segment) {
+    const size_t places = size_t{1} << (directory_depth_ - segment.depth());
+    int64_t sum = 0;
+    for (size_t i = place; i < place + places; ++i) sum += wanted_[i];
+    return sum;
+  };
+  ForEachSegment([&](size_t place, SegmentRef segment) {
+    const int64_t sum = sum_of(place, segment);
+    if (sum > 0 && HeaderOf(segment).count + sum > Capacity(segment)) full.push_back(place);
+  });
+  if (full.empty()) return false;
+  std::vector<bool> is_full(DirectorySize());
+  for (const size_t place : full) {
+    const size_t places = size_t{1} << (directory_depth_ - SegmentRef(directory_[place]).depth());
+    for (size_t i = place; i < place + places; ++i) {
+      wanted_[i] = 0;
+      is_full[i] = true;
+    }
+  }
+  for (const Wanted& key : keys) {
+    const size_t place = PlaceInDirectory(key.hash);
+    if (is_full[place] && !is_there(key)) ++wanted_[place];
+  }
+  std::vector<uint64_t> grow;
+  for (const size_t place : full) {
+    const SegmentRef segment(directory_[place]);
+    if (HeaderOf(segment).count + sum_of(place, segment) > Capacity(segment)) {
+      grow.push_back(HashAt(place));
+    }
+  }
+  for (const uint64_t hash : grow) Grow(hash);
+  return !grow.empty();
+}
+
+void ShardIndex::Reserve(std::span<const Wanted> keys, int handle_bits,
+                         FunctionRef<bool(const Wanted&)> is_there) {
+  ReserveHandleBits(std::min(handle_bits, RowHandle::kMaxBits));
+  if (static_cast<int64_t>(keys.size()) <= least_slack_) return;
+  while (GrowFor(keys, is_there)) {
+  }
+  int64_t least = INT64_MAX;
+  ForEachSegment([&](size_t, SegmentRef segment) {
+    const int64_t limit = std::max(Limit(segment.num_lines()), HeaderOf(segment).count);
+    least = std::min(least, Capacity(segment) - limit);
+  });
+  least_slack_ = least;
 }
 
 // --- Directories.

@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -135,8 +136,25 @@ class ShardIndex {
     const Header& header = HeaderOf(segment);
     return header.count < Limit(segment.num_lines()) && handle.bits() >> header.handle_bits == 0;
   }
-  // REQUIRES: MakeRoom for both.
+  // Whether there is an entry left at all: beyond how full a segment becomes where there is memory.
+  bool Fits(uint64_t hash, RowHandle handle) const {
+    const SegmentRef segment = Segment(hash);
+    const Header& header = HeaderOf(segment);
+    return header.count < Capacity(segment) && handle.bits() >> header.handle_bits == 0;
+  }
+  // REQUIRES: Fits for both.
   void Insert(uint64_t hash, RowHandle handle);
+
+  // A key that a step may insert.
+  struct Wanted {
+    uint64_t hash;
+    uint64_t key;
+  };
+  // From now on all of `keys` fit whose key is not there (`is_there`, asked where it matters), and
+  // so do handles of up to `handle_bits` bits, whether or not there is memory to grow. An Error,
+  // with nothing lost, if there is none for that. Costs nearly nothing where segments have room.
+  void Reserve(std::span<const Wanted> keys, int handle_bits,
+               FunctionRef<bool(const Wanted&)> is_there);
   // REQUIRES: there is an entry of this hash and handle.
   void Remove(uint64_t hash, RowHandle handle);
 
@@ -196,12 +214,31 @@ class ShardIndex {
   FirstAndLast Range(uint64_t hash, SegmentRef segment) const;
   size_t DirectorySize() const { return size_t{1} << (directory_depth_ - shard_bits_); }
 
+  static int64_t Capacity(SegmentRef segment) {
+    return int64_t{segment.num_lines()} * IndexLine::kEntries;
+  }
+  size_t PlaceInDirectory(uint64_t hash) const {
+    return static_cast<size_t>(hash >> (64 - directory_depth_)) & (DirectorySize() - 1);
+  }
+  // Calls visit(first place in the directory, segment) for each segment.
+  template <class Visit>
+  void ForEachSegment(Visit&& visit) const;
+  // A hash of the segment at that place.
+  uint64_t HashAt(size_t place) const {
+    const uint64_t before = shard_bits_ == 0 ? 0 : shard_ << (64 - shard_bits_);
+    return before | static_cast<uint64_t>(place) << (64 - directory_depth_);
+  }
+  void ReserveHandleBits(int bits);
+  // Grows segments that have no room. False: none had to grow.
+  bool GrowFor(std::span<const Wanted> keys, FunctionRef<bool(const Wanted&)> is_there);
+
   // How many bits the handles of a segment get that is made now.
   int HandleBits() const;
   SegmentRef NewSegment(int block_lines, int depth);
   // Makes the directory say `segment` for all hashes that it shares its bits with.
   void Publish(uint64_t hash, SegmentRef segment);
   void RetireSegment(SegmentRef segment);
+  void MakeRoomToRetire();
   Entry Locate(uint64_t hash, RowHandle handle) const;
   void Place(SegmentRef segment, uint64_t hash, RowHandle handle) const;
   template <class Visit>
@@ -225,6 +262,11 @@ class ShardIndex {
   IndexMemory memory_;
   int64_t segments_ = 0;
   std::vector<Retired> retired_;
+  int reserved_bits_ = 0;  // handles of the next segments have at least so many
+  int fitting_bits_ = 0;   // handles of so many bits fit into every segment
+  // The fewest entries that a segment has beyond its limit; 0: to be found out, or none.
+  int64_t least_slack_ = 0;
+  std::vector<int64_t> wanted_;  // of Reserve, by place in the directory
   std::atomic<int64_t> directory_bytes_ = 0;
 };
 

@@ -174,12 +174,12 @@ TEST(Shard, AWalkOfARangeVisitsExactlyItsRows) {
   }
 }
 
-TEST(Shard, RemoveIfAsksAboutEachRowOfARangeOnceAndRemovesThoseItPicks) {
+TEST(Shard, RowsOfARangeAreVisitedOnceAndCanBeRemoved) {
   Fixture f;
   for (uint64_t key = 0; key < 30'000; ++key) f.Insert(key, kClasses[key % 3], 1);
   constexpr uint64_t kMiddle = uint64_t{1} << 63;
   std::multiset<uint64_t> asked;
-  const int64_t removed = f.shard.RemoveIf(0, kMiddle - 1, [&](RowHandle handle) {
+  const int64_t removed = RemoveIf(f.shard, f.config, 0, kMiddle - 1, [&](RowHandle handle) {
     const uint64_t key = RecordKey(f.shard.row(handle));
     asked.insert(key);
     return key % 4 != 0;
@@ -286,7 +286,7 @@ TEST(Shard, TheIndexTakesTwelveBytesARowAtMostOnceThereAreManyAndShrinksWithThem
       ASSERT_LT(f.shard.index_bytes(), rows * 12) << rows;
     }
   }
-  f.shard.RemoveIf(0, UINT64_MAX, [](RowHandle) { return true; });
+  RemoveIf(f.shard, f.config, 0, UINT64_MAX, [](RowHandle) { return true; });
   f.shard.Reclaim();
   EXPECT_EQ(f.shard.count(RowClass::kFull), 0);
   EXPECT_LT(f.shard.index_bytes(), 1 << 20);

@@ -22,7 +22,8 @@ SlotBits::SlotBits(uint32_t max_slots)
   void* range =
       mmap(nullptr, max_slots_ / 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
-    Fail("table: cannot reserve {} bytes of addresses: {}", max_slots_ / 8, std::strerror(errno));
+    Fail(ErrorCode::kResourceExhausted, "table: cannot reserve {} bytes of addresses: {}",
+         max_slots_ / 8, std::strerror(errno));
   }
   words_ = static_cast<std::atomic<uint64_t>*>(range);
 }
@@ -30,7 +31,7 @@ SlotBits::SlotBits(uint32_t max_slots)
 SlotBits::~SlotBits() { munmap(static_cast<void*>(words_), max_slots_ / 8); }
 
 void SlotBits::Grow(uint32_t slot) {
-  const uint64_t wanted = (uint64_t{slot} / kGrainSlots + 1) * kGrainSlots;
+  const uint64_t wanted = std::min((uint64_t{slot} / kGrainSlots + 1) * kGrainSlots, max_slots_);
   if (mprotect(static_cast<void*>(words_), wanted / 8, PROT_READ | PROT_WRITE) != 0) {
     throw std::bad_alloc();
   }

@@ -36,6 +36,10 @@ class SlotBits {
     word.store(bits | bit, std::memory_order_release);
     return false;
   }
+  // Setting bits of slots below `slots` takes no memory from now on.
+  void Reserve(uint64_t slots) {
+    if (slots > slots_.load(std::memory_order_relaxed)) Grow(static_cast<uint32_t>(slots - 1));
+  }
   bool Test(uint32_t slot) const {
     return slot < slots_.load(std::memory_order_acquire) &&
            (words_[slot / 64].load(std::memory_order_acquire) >> slot % 64 & 1) != 0;

@@ -143,6 +143,7 @@ StepBatch::StepBatch(const RowRules& rules, int part_bits)
     : rules_(rules), part_bits_(part_bits), parts_(size_t{1} << part_bits) {}
 
 void StepBatch::Gather(const TableStep& step, ThreadPool* pool, bool keep_order) {
+  cursor_.reserve(parts_.size());
   sources_.Reset(step, rules_);
   if (pool != nullptr && part_bits_ > 0) {
     GatherParts(*pool, keep_order);

@@ -60,11 +60,11 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
   observed_ = !step.observations.empty();
   now_ = LastSeenSeconds(step.event_time);
   left_gradients_ = false;
+  unwritten_ = 0;
   std::fill(rows_made_.begin(), rows_made_.end(), 0);
   following_ = changes_.front()->following();
 
   const std::span<StepKey> keys = part.keys();
-  if (late_.size() < keys.size()) late_.resize(keys.size());
   const RowwiseStep rowwise =
       !observed_ && push_rules.size() == 1 ? rules_.RowwiseOf(push_rules.front()) : RowwiseStep();
   if (sketch_ == nullptr) {
@@ -76,7 +76,8 @@ void StepVisitor::Visit(const TableStep& step, const StepSources& sources,
                            .step = rowwise,
                            .row_words = full.words,
                            .embedding = full.embedding,
-                           .last_seen = now_};
+                           .last_seen = now_,
+                           .unwritten = &unwritten_};
     num_late_ = plain_rowwise ? push_rowwise_(push, keys.data(), keys.size(), late_.data())
                               : VisitRows(keys, late_.data());
     std::sort(late_.begin(), late_.begin() + static_cast<ptrdiff_t>(num_late_));
@@ -318,9 +319,8 @@ int64_t StepVisitor::Occurrences(const StepKey& key) const {
   return occurrences;
 }
 
-void StepVisitor::Update(const StepKey& key, RowClass c, const float* gradient,
-                         uint32_t* record) const {
-  rules_.Update(RuleOf(key), c, gradient, record);
+void StepVisitor::Update(const StepKey& key, RowClass c, const float* gradient, uint32_t* record) {
+  unwritten_ += rules_.Update(RuleOf(key), c, gradient, record) ? 1 : 0;
 }
 
 }  // namespace catamaran

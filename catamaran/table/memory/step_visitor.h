@@ -29,7 +29,12 @@ class StepVisitor {
   StepVisitor(MemoryStore& store, const RowRules& rules, TableSketch* sketch,
               std::span<const std::unique_ptr<RowChanges>> changes);
 
-  // push_rules: of each push of the step. Sets has_row of each key.
+  // Takes the memory that a visit of so many keys needs beside that of rows.
+  void Reserve(size_t keys) {
+    if (late_.size() < keys) late_.resize(keys);
+  }
+  // push_rules: of each push of the step. Sets has_row of each key. REQUIRES: Reserve, here and of
+  // the shards.
   void Visit(const TableStep& step, const StepSources& sources,
              std::span<const StepRule> push_rules, StepPart& part);
 
@@ -37,6 +42,8 @@ class StepVisitor {
   // gradients.
   std::span<const int64_t> rows_made() const { return rows_made_; }
   bool left_gradients() const { return left_gradients_; }
+  // Rows that kept a number since the next one is not finite.
+  int64_t unwritten() const { return unwritten_; }
 
  private:
   // Writes the rows of the full width, for any step; adds and moves nothing, and returns how many
@@ -78,7 +85,7 @@ class StepVisitor {
   RowChanges& ChangesFor(uint64_t hash) const {
     return *changes_[static_cast<size_t>(store_.ShardOf(hash))];
   }
-  void Update(const StepKey& key, RowClass c, const float* gradient, uint32_t* record) const;
+  void Update(const StepKey& key, RowClass c, const float* gradient, uint32_t* record);
 
   MemoryStore& store_;
   const RowRules& rules_;
@@ -95,6 +102,7 @@ class StepVisitor {
   bool following_ = false;  // changes of rows are followed
   uint32_t now_ = 0;
   bool left_gradients_ = false;
+  int64_t unwritten_ = 0;
   std::vector<int64_t> rows_made_;
 
   std::vector<uint32_t> late_;  // places among the keys, num_late_ of them

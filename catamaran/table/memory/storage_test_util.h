@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "catamaran/base/hash.h"
+#include "catamaran/table/memory/shard.h"
 #include "catamaran/table/row_layout.h"
 
 namespace catamaran {
@@ -40,6 +41,17 @@ inline bool IsWhole(const RowLayout& layout, RowClass c, const uint32_t* record)
     if (record[w] != wanted[w]) return false;
   }
   return true;
+}
+
+// Removes the rows of a range that `doomed` picks; asks about each once. Returns how many.
+inline int64_t RemoveIf(Shard& shard, const TableConfig& config, uint64_t first, uint64_t last,
+                        FunctionRef<bool(RowHandle)> doomed) {
+  std::vector<uint64_t> keys;
+  shard.WalkRange(first, last, [&](RowHandle handle) {
+    if (doomed(handle)) keys.push_back(RecordKey(shard.row(handle)));
+  });
+  for (const uint64_t key : keys) shard.Remove(shard.Find(config.Hash(key), key));
+  return static_cast<int64_t>(keys.size());
 }
 
 }  // namespace catamaran
