@@ -84,7 +84,7 @@ void CommitCoordinator::ContinueFrom(uint64_t loaded) {
     const std::lock_guard lock(mutex_);
     std::erase_if(history_, [&](const FoundCommit& commit) { return commit.commit > loaded; });
     if (history_.empty() || history_.front().commit != loaded) {
-      Fail("{}: there is no commit {} to continue from", directory_, loaded);
+      Fail(ErrorCode::kStorage, "{}: there is no commit {} to continue from", directory_, loaded);
     }
     readers_ = history_.front().manifest.readers;
   }
@@ -118,11 +118,19 @@ uint64_t CommitCoordinator::StartCommit(const Positions& positions) {
   Cut(*running);
   started_ = std::move(running);
   in_progress_.store(true, std::memory_order_release);
-  started_->thread = StartBackground([this] {
-    Write(*started_);
-    EndAll(started_->manifest.commit, started_->error == nullptr);
+  try {
+    started_->thread = StartBackground([this] {
+      Write(*started_);
+      EndAll(started_->manifest.commit, started_->error == nullptr);
+      in_progress_.store(false, std::memory_order_release);
+    });
+  } catch (const std::exception& error) {
+    const uint64_t commit = std::exchange(started_, nullptr)->manifest.commit;
     in_progress_.store(false, std::memory_order_release);
-  });
+    EndAll(commit, false);
+    Fail(CodeOf(error), "{}: commit {} could not begin: {}", directory_, commit,
+         DescribeError(error));
+  }
   return started_->manifest.commit;
 }
 
@@ -154,8 +162,9 @@ void CommitCoordinator::Cut(Running& running) {
     manifest.event_time = state_.event_time();
     running.cut_at = SteadyClock().Now();
     running.result = {manifest.commit, manifest.step, running.cut_at - begin, 0};
-  } catch (const Error& error) {
-    Fail("{}: commit {} could not begin: {}", directory_, manifest.commit, error.what());
+  } catch (const std::exception& error) {
+    Fail(CodeOf(error), "{}: commit {} could not begin: {}", directory_, manifest.commit,
+         DescribeError(error));
   }
 }
 
@@ -204,8 +213,9 @@ CommitResult CommitCoordinator::Finish(Running& running) {
     try {
       std::rethrow_exception(running.error);
     } catch (const std::exception& error) {
-      Fail("{}: commit {} failed: {}. {}; the next commit will hold what this one held", directory_,
-           running.manifest.commit, error.what(),
+      Fail(CodeOf(error),
+           "{}: commit {} failed: {}. {}; the next commit will hold what this one held", directory_,
+           running.manifest.commit, DescribeError(error),
            before == 0 ? "No commit was made before"
                        : fmt::format("Commit {} stays as it is", before));
     }
@@ -225,18 +235,22 @@ void CommitCoordinator::StartCompaction() {
   if (compacting_.load(std::memory_order_acquire)) return;
   StopCompaction();
   compacting_.store(true, std::memory_order_release);
-  compactor_ = StartBackground([this] {
-    for (const auto& participant : participants_) {
-      if (stop_compacting_.load(std::memory_order_relaxed)) break;
-      try {
-        participant->Compact(stop_compacting_);
-      } catch (const std::exception&) {
-        // A chain that stays long is no harm; it is tried again after the next commit, and a disk
-        // that is full or broken is what that commit will speak of.
+  // A chain that stays long does no harm: a compaction that fails, or finds no thread, is tried
+  // again after the next commit, which reports a disk that is full or broken.
+  try {
+    compactor_ = StartBackground([this] {
+      for (const auto& participant : participants_) {
+        if (stop_compacting_.load(std::memory_order_relaxed)) break;
+        try {
+          participant->Compact(stop_compacting_);
+        } catch (const std::exception&) {
+        }
       }
-    }
+      compacting_.store(false, std::memory_order_release);
+    });
+  } catch (const std::exception&) {
     compacting_.store(false, std::memory_order_release);
-  });
+  }
 }
 
 void CommitCoordinator::StopCompaction() {
