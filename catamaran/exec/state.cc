@@ -68,7 +68,8 @@ std::unique_ptr<State> State::Create(const Program& flat, uint64_t seed,
         try {
           entry.table = MakeTable(declared, decl->name, options.tables, state->scratch_);
         } catch (const Error& error) {
-          Fail("{}: table @{}: {}", flat.sources().ToString(decl->at), decl->name, error.what());
+          Fail(error.code(), "{}: table @{}: {}", flat.sources().ToString(decl->at), decl->name,
+               error.what());
         }
         break;
       }
@@ -243,7 +244,8 @@ void State::TakeTurn(int64_t deadline) const {
     Waiter** at = &first_waiter_;
     while (*at != &waiter) at = &(*at)->next;
     *at = waiter.next;
-    Fail("the deadline passed while a run waited for its turn to write the state");
+    Fail(ErrorCode::kCancelled,
+         "the deadline passed while a run waited for its turn to write the state");
   }
 }
 

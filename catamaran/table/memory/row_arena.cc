@@ -22,7 +22,8 @@ size_t RowArena::KeepOf(size_t used) {
 
 void RowArena::Grow() {
   if (count() >= int64_t{RowHandle::kMaxRows} - 1) {
-    Fail("table: one shard cannot hold more than {} rows; use more shards", count());
+    Fail(ErrorCode::kResourceExhausted,
+         "table: one shard cannot hold more than {} rows; use more shards", count());
   }
   const size_t before = usable_;
   range_.Grow(next_row_end());

@@ -100,7 +100,8 @@ ShardIndex::Entry ShardIndex::Locate(uint64_t hash, RowHandle handle) const {
     }
     if (++at == segment.num_lines()) at = 0;
   }
-  Fail("internal error: the index of a table has no entry for one of its rows");
+  Fail(ErrorCode::kInternal,
+       "internal error: the index of a table has no entry for one of its rows");
 }
 
 void ShardIndex::Remove(uint64_t hash, RowHandle handle) {
@@ -224,7 +225,8 @@ void ShardIndex::Grow(uint64_t hash) {
   } else if (2 * block <= kMaxSegmentLines) {
     Rebuild(hash, 2 * block);
   } else {
-    Fail("table: more than {} keys whose hashes begin with the same {} bits",
+    Fail(ErrorCode::kResourceExhausted,
+         "table: more than {} keys whose hashes begin with the same {} bits",
          HeaderOf(segment).count, segment.depth());
   }
 }

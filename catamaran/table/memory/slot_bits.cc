@@ -22,7 +22,8 @@ SlotBits::SlotBits(uint32_t max_slots)
   void* range =
       mmap(nullptr, max_slots_ / 8, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
-    Fail("table: cannot reserve {} bytes of addresses: {}", max_slots_ / 8, std::strerror(errno));
+    Fail(ErrorCode::kResourceExhausted, "table: cannot reserve {} bytes of addresses: {}",
+         max_slots_ / 8, std::strerror(errno));
   }
   words_ = static_cast<std::atomic<uint64_t>*>(range);
 }
