@@ -116,7 +116,8 @@ void Frame::StrandFinished(Strand& strand) {
 void Frame::FinishBody() {
   if (error_ == nullptr) {
     try {
-      if (cancelled()) Fail("{}: the run was cancelled", plan_.function_name);
+      if (cancelled())
+        Fail(ErrorCode::kCancelled, "{}: the run was cancelled", plan_.function_name);
       // Before the region: a result may be the value of a state that it changes.
       CopyOutputs();
       status_.step = step_;

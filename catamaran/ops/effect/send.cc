@@ -36,7 +36,7 @@ fn report(x: f32[]) {
       })
       .NoGrad("an effect has no value")
       .Reference("", [](KernelContext& c) -> KernelStatus {
-        Fail("channels do not run yet: send to @{}", c.op->states[0]);
+        Fail(ErrorCode::kInvalidProgram, "channels do not run yet: send to @{}", c.op->states[0]);
       });
 }
 

@@ -84,8 +84,8 @@ void RunRows(const KernelContext& c, const Work<T>& work) {
   const RowSums<T>& sums = RowSums<T>::Of(rows);
   // Keys rise, so that the last one tells; nothing has changed yet.
   if (sums.size() > 0 && sums.key(sums.size() - 1) >= static_cast<uint64_t>(work.rows)) {
-    Fail("key {} is outside of the {} rows of @{}", sums.key(sums.size() - 1), work.rows,
-         c.op->states[0]);
+    Fail(ErrorCode::kBadData, "key {} is outside of the {} rows of @{}", sums.key(sums.size() - 1),
+         work.rows, c.op->states[0]);
   }
   Split(c.pool, sums.size(), 8 * work.to.width, [&](int64_t begin, int64_t end) {
     work.functions.rows(work.factors, work.to, sums.row(begin), sums.keys() + begin, end - begin);
