@@ -118,25 +118,22 @@ uint64_t CommitCoordinator::StartCommit(const Positions& positions) {
   Cut(*running);
   started_ = std::move(running);
   in_progress_.store(true, std::memory_order_release);
-  try {
-    started_->thread = StartBackground([this] {
-      Write(*started_);
-      EndAll(started_->manifest.commit, started_->error == nullptr);
-      in_progress_.store(false, std::memory_order_release);
-    });
-  } catch (const std::exception& error) {
-    const uint64_t commit = std::exchange(started_, nullptr)->manifest.commit;
+  const auto write = [this] {
+    Write(*started_);
+    EndAll(started_->manifest.commit, started_->error == nullptr);
     in_progress_.store(false, std::memory_order_release);
-    EndAll(commit, false);
-    Fail(CodeOf(error), "{}: commit {} could not begin: {}", directory_, commit,
-         DescribeError(error));
+  };
+  try {
+    started_->thread = StartBackground(write);
+  } catch (const std::exception&) {
+    write();  // no thread for it: the cut has been made, so it is written here and now
   }
   return started_->manifest.commit;
 }
 
 CommitResult CommitCoordinator::Wait() {
   if (!started_) Fail("{}: no commit was started", directory_);
-  started_->thread.join();
+  if (started_->thread.joinable()) started_->thread.join();
   const std::unique_ptr<Running> running = std::move(started_);
   return Finish(*running);
 }
@@ -235,20 +232,22 @@ void CommitCoordinator::StartCompaction() {
   if (compacting_.load(std::memory_order_acquire)) return;
   StopCompaction();
   compacting_.store(true, std::memory_order_release);
-  // A chain that stays long does no harm: a compaction that fails, or finds no thread, is tried
-  // again after the next commit, which reports a disk that is full or broken.
-  try {
-    compactor_ = StartBackground([this] {
-      for (const auto& participant : participants_) {
-        if (stop_compacting_.load(std::memory_order_relaxed)) break;
-        try {
-          participant->Compact(stop_compacting_);
-        } catch (const std::exception&) {
-        }
+  const auto compact = [this] {
+    for (const auto& participant : participants_) {
+      if (stop_compacting_.load(std::memory_order_relaxed)) break;
+      try {
+        participant->Compact(stop_compacting_);
+      } catch (const std::exception&) {
+        // A chain that stays long is no harm; it is tried again after the next commit, and a disk
+        // that is full or broken is what that commit will speak of.
       }
-      compacting_.store(false, std::memory_order_release);
-    });
+    }
+    compacting_.store(false, std::memory_order_release);
+  };
+  try {
+    compactor_ = StartBackground(compact);
   } catch (const std::exception&) {
+    // No thread for it: it is tried again after the next commit.
     compacting_.store(false, std::memory_order_release);
   }
 }
