@@ -13,6 +13,7 @@ has 'no directory' "$err" 'nowhere/log: '
 
 # Learns from number FROM on, and dies when LINES examples and feedback were acknowledged.
 learn_and_die() {  # FROM LINES
+  : >acknowledged.txt
   "$kill_learner" model "$1" >acknowledged.txt 2>learner.txt &
   local process=$!
   for _ in $(seq 600); do
@@ -25,6 +26,22 @@ learn_and_die() {  # FROM LINES
 mkdir model
 learn_and_die 0 400
 learn_and_die 300 200
+
+# ---- a log that was cut is found by `log verify`, as `serve` finds it
+run 0 log verify model
+has 'fits the newest commit' "$out" 'has learned from it up to offset '
+cp -r model cut
+newest_segment=$(printf '%s\n' cut/log/*.log | tail -n 1)
+truncate -s $(($(stat -c %s "$newest_segment") / 4)) "$newest_segment"
+run 1 log verify cut
+has 'the commit reaches further' "$err" 'cut/log: the log ends at '
+has 'and says how far' "$err" 'and a commit has learned from records up to '
+run 1 log verify cut/log --json
+has 'also by the path of the log itself' "$out" '"ok": false'
+mkdir alone
+cp -r cut/log alone/log
+run 0 log verify alone
+rm -r cut alone
 
 # ---- bit for bit
 run 0 replay model
@@ -59,3 +76,5 @@ sed 's/lr=0.02/lr=0.05/' model/program.ctm >faster.ctm
 run 0 replay model --program faster.ctm --to end --out faster
 has 'it says so' "$err" 'note: the log was written with another program'
 has 'and learns' "$out" 'saved in faster'
+
+report cli_replay

@@ -115,6 +115,10 @@ function showLearning(model) {
   const problem = get("problem");
   problem.hidden = !learning.problem;
   setText(problem, learning.problem);
+  const past = get("past-problem");
+  past.hidden = !learning.past_problem;
+  setText(past, learning.past_problem ? `Resolved at ` +
+    `${new Date(learning.past_problem_ns / 1e6).toLocaleString()}: ${learning.past_problem}` : "");
   get("drift").hidden = !learning.drift;
   setText(get("drift"), learning.drift ? `Drift: ${learning.drift_why}` : "");
   get("pause").hidden = learning.paused;
@@ -144,6 +148,8 @@ function showLearning(model) {
     ["matched", plain(learning.matched_feedback)],
     ["waiting for an impression", plain(learning.waiting_feedback)],
     ["for unknown ids", plain(learning.unmatched_feedback)],
+    ["answers that the log did not take", plain(learning.lost_impressions)],
+    ["feedback for those", plain(learning.feedback_for_lost)],
     ["late", plain(learning.late_feedback)],
     ["repeated", plain(learning.duplicate_feedback + learning.duplicate_keys)],
     ["steps refused by a guard", plain(learning.refused_steps)],

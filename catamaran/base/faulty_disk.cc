@@ -45,13 +45,14 @@ void Restore(Disk::Node& node, FunctionRef<uint64_t(uint64_t)> choose) {
 void Disk::Begin(std::string_view doing, const std::string& path) {
   const uint64_t now = operations++;
   if (now == crash_at) Crash(crash_seed);
-  if (crashed) Fail("cannot {} {}: the machine has crashed", doing, path);
-  if (now == fail_at) Fail("cannot {} {}: Input/output error", doing, path);
+  if (crashed) Fail(ErrorCode::kStorage, "cannot {} {}: the machine has crashed", doing, path);
+  if (now == fail_at) Fail(ErrorCode::kStorage, "cannot {} {}: Input/output error", doing, path);
 }
 
 void Disk::BeginOnOpenFile(std::string_view doing, const std::string& path, uint64_t boot) {
   Begin(doing, path);
-  if (boot != boots) Fail("cannot {} {}: it was opened before the crash", doing, path);
+  if (boot != boots)
+    Fail(ErrorCode::kStorage, "cannot {} {}: it was opened before the crash", doing, path);
 }
 
 Disk::Place Disk::Find(std::string_view doing, const std::string& path) const {

@@ -28,7 +28,8 @@ class FaultyWritableFile final : public WritableFile {
     const size_t fits = std::min<uint64_t>(bytes.size(), disk_->space);
     node_->data.append(reinterpret_cast<const char*>(bytes.data()), fits);
     if (disk_->space != UINT64_MAX) disk_->space -= fits;
-    if (fits < bytes.size()) Fail("cannot write to {}: No space left on device", path_);
+    if (fits < bytes.size())
+      Fail(ErrorCode::kResourceExhausted, "cannot write to {}: No space left on device", path_);
   }
 
   void Sync() override {

@@ -33,7 +33,8 @@ void BytesParticipant::End(uint64_t /*commit*/, bool /*kept*/) { std::string().s
 std::string ReadBytesPart(const FileSystem& fs, const std::string& directory,
                           const CommitPart& part) {
   if (part.files.size() != 1) {
-    Fail("{}: damaged: part '{}' has {} files; it has 1", directory, part.name, part.files.size());
+    Fail(ErrorCode::kStorage, "{}: damaged: part '{}' has {} files; it has 1", directory, part.name,
+         part.files.size());
   }
   const std::string path = JoinPath(directory, part.files[0].name);
   CheckFile(fs, path, part.files[0].size, part.files[0].crc);

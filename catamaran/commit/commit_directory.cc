@@ -71,10 +71,12 @@ FoundCommit ReadManifest(const FileSystem& fs, const std::string& directory,
     } else {
       found.manifest = ParseCommitManifest(text, path);
       if (found.manifest.commit != found.commit) {
-        Fail("{}: it is the manifest of commit {}", path, found.manifest.commit);
+        Fail(ErrorCode::kStorage, "{}: it is the manifest of commit {}", path,
+             found.manifest.commit);
       }
     }
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::kResourceExhausted) throw;  // it may well be whole
     found.damage = error.what();
   }
   return found;
@@ -210,17 +212,21 @@ void CheckedFile::Append(std::span<const std::byte> bytes) {
 void CheckFile(const FileSystem& fs, const std::string& path, uint64_t size, uint32_t crc) {
   const auto file = fs.OpenRead(path);
   if (file->size() != size) {
-    Fail("{}: damaged: it has {} bytes; {} were saved", path, file->size(), size);
+    Fail(ErrorCode::kStorage, "{}: damaged: it has {} bytes; {} were saved", path, file->size(),
+         size);
   }
   std::vector<std::byte> buffer(size_t{1} << 20);
   uint32_t found = 0;
   for (uint64_t at = 0; at < size;) {
     const size_t count = file->Read(at, buffer);
-    if (count == 0) Fail("{}: damaged: it ends at byte {} of {}", path, at, size);
+    if (count == 0)
+      Fail(ErrorCode::kStorage, "{}: damaged: it ends at byte {} of {}", path, at, size);
     found = Crc32c(std::span(buffer).first(count), found);
     at += count;
   }
-  if (found != crc) Fail("{}: damaged: its checksum is {:08x}; {:08x} was saved", path, found, crc);
+  if (found != crc)
+    Fail(ErrorCode::kStorage, "{}: damaged: its checksum is {:08x}; {:08x} was saved", path, found,
+         crc);
 }
 
 }  // namespace catamaran

@@ -106,7 +106,8 @@ CommitManifest ParseCommitManifest(std::string_view text, const std::string& pat
   const int version = reader.TakeNumber<int>('\n');
   // Before the checksum: a newer version may have moved that elsewhere.
   if (version > kCommitFormatVersion) {
-    Fail("{}: the state has format version {}; this build reads versions up to {}", path, version,
+    Fail(ErrorCode::kStorage,
+         "{}: the state has format version {}; this build reads versions up to {}", path, version,
          kCommitFormatVersion);
   }
   CommitManifest manifest;

@@ -23,7 +23,8 @@ CommittedTable OpenCommittedTable(const FileSystem& fs, const std::string& direc
   }
   for (const CommitFile& file : part.kept) table.kept.push_back(OpenRowFile(fs, directory, file));
   if (table.files.empty()) {
-    Fail("{}: the manifest names no files of @{}", directory, TableOfPart(part.name));
+    Fail(ErrorCode::kStorage, "{}: the manifest names no files of @{}", directory,
+         TableOfPart(part.name));
   }
   if (!part.directories.empty()) table.cold = JoinPath(directory, part.directories.front());
   return table;

@@ -35,7 +35,8 @@ SafetensorsMetadata MetadataOf(const Program& flat, const State& state) {
 const std::string& Field(const SafetensorsMetadata& metadata, const std::string& name,
                          const std::string& path) {
   const auto found = metadata.find(name);
-  if (found == metadata.end()) Fail("{}: the metadata has no '{}'", path, name);
+  if (found == metadata.end())
+    Fail(ErrorCode::kStorage, "{}: the metadata has no '{}'", path, name);
   return found->second;
 }
 
@@ -46,7 +47,7 @@ T NumberField(const SafetensorsMetadata& metadata, const std::string& name,
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    Fail("{}: '{}' of the metadata is '{}', not a number", path, name, text);
+    Fail(ErrorCode::kStorage, "{}: '{}' of the metadata is '{}', not a number", path, name, text);
   }
   return value;
 }
@@ -55,7 +56,7 @@ StateKind KindNamed(const std::string& name, const std::string& path) {
   for (const StateKind kind : {StateKind::kParam, StateKind::kTable, StateKind::kVar}) {
     if (StateKindName(kind) == name) return kind;
   }
-  Fail("{}: there is no kind of state '{}'", path, name);
+  Fail(ErrorCode::kStorage, "{}: there is no kind of state '{}'", path, name);
 }
 
 }  // namespace
@@ -103,7 +104,8 @@ void DenseParticipant::End(uint64_t /*commit*/, bool /*kept*/) {
 }
 
 DenseSummary ReadDenseSummary(const SafetensorsMetadata& metadata, const std::string& path) {
-  if (Field(metadata, "format", path) != "catamaran state") Fail("{}: not a state", path);
+  if (Field(metadata, "format", path) != "catamaran state")
+    Fail(ErrorCode::kStorage, "{}: not a state", path);
   DenseSummary summary;
   summary.program = Field(metadata, "program", path);
   summary.step = NumberField<int64_t>(metadata, "step", path);

@@ -76,7 +76,8 @@ class ManifestReader {
   bool done() const { return text_.empty(); }
   size_t left() const { return text_.size(); }
   [[noreturn]] void FailForm() const {
-    Fail("{}: not the manifest of a state: it is damaged, or another file", path_);
+    Fail(ErrorCode::kStorage, "{}: not the manifest of a state: it is damaged, or another file",
+         path_);
   }
 
  private:

@@ -37,7 +37,7 @@ bool Changed(const FoundCommits& before, const FoundCommits& now) {
 
 OpenedCommit OpenCommit(const FileSystem& fs, const std::string& directory,
                         const FoundCommit& found, bool verify_rows) {
-  if (!found.damage.empty()) Fail("{}", found.damage);
+  if (!found.damage.empty()) Fail(ErrorCode::kStorage, "{}", found.damage);
   OpenedCommit opened;
   opened.found = found;
   bool has_dense = false;
@@ -54,7 +54,8 @@ OpenedCommit OpenCommit(const FileSystem& fs, const std::string& directory,
       opened.tables[table] = OpenChain(fs, directory, part, verify_rows);
       for (const std::string& name : part.directories) {
         const std::string path = JoinPath(directory, name);
-        if (!fs.IsDirectory(path)) Fail("{}: damaged: the directory is missing", path);
+        if (!fs.IsDirectory(path))
+          Fail(ErrorCode::kStorage, "{}: damaged: the directory is missing", path);
         opened.cold[table] = path;
       }
     } else {
@@ -65,7 +66,7 @@ OpenedCommit OpenCommit(const FileSystem& fs, const std::string& directory,
     }
   }
   if (!has_dense) {
-    Fail("{}: the manifest names no file of dense values",
+    Fail(ErrorCode::kStorage, "{}: the manifest names no file of dense values",
          JoinPath(directory, found.manifest_name));
   }
   return opened;
@@ -94,6 +95,8 @@ OpenedCommit OpenNewestCommit(const FileSystem& fs, const std::string& directory
         }
         return opened;
       } catch (const Error& error) {
+        // An older commit would not make up for memory or descriptors.
+        if (error.code() == ErrorCode::kResourceExhausted) throw;
         problems.push_back(
             fmt::format("{}: commit {} is not whole: {}", directory, commit.commit, error.what()));
       }
@@ -101,10 +104,10 @@ OpenedCommit OpenNewestCommit(const FileSystem& fs, const std::string& directory
     // A saver may remove the files that we are reading; then there are other commits by now.
     FoundCommits again = FindCommits(fs, directory);
     if (!Changed(found, again)) {
-      if (problems.size() == 1) Fail("{}", problems[0]);
+      if (problems.size() == 1) Fail(ErrorCode::kStorage, "{}", problems[0]);
       std::string all;
       for (const std::string& problem : problems) all += "\n  " + problem;
-      Fail("{}: no commit is whole:{}", directory, all);
+      Fail(ErrorCode::kStorage, "{}: no commit is whole:{}", directory, all);
     }
     found = std::move(again);
   }

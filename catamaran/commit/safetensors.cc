@@ -73,15 +73,17 @@ SafetensorsFile ReadSafetensors(const FileSystem& fs, const std::string& path) {
   const auto file = fs.OpenRead(path);
   uint64_t length = 0;
   if (file->size() < kLengthBytes) {
-    Fail("{}: not a safetensors file: it has only {} bytes", path, file->size());
+    Fail(ErrorCode::kStorage, "{}: not a safetensors file: it has only {} bytes", path,
+         file->size());
   }
   file->ReadExactly(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kMaxHeaderBytes) {
-    Fail("{}: the header has {} bytes, the most is {}", path, length, kMaxHeaderBytes);
+    Fail(ErrorCode::kStorage, "{}: the header has {} bytes, the most is {}", path, length,
+         kMaxHeaderBytes);
   }
   if (length > file->size() - kLengthBytes) {
-    Fail("{}: cut off: the header has {} bytes, but {} are there", path, length,
-         file->size() - kLengthBytes);
+    Fail(ErrorCode::kStorage, "{}: cut off: the header has {} bytes, but {} are there", path,
+         length, file->size() - kLengthBytes);
   }
   std::string json(length, '\0');
   file->ReadExactly(kLengthBytes, std::as_writable_bytes(std::span(json)));

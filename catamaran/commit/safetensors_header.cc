@@ -99,7 +99,8 @@ class HeaderReader {
 
  private:
   [[noreturn]] void Malformed(std::string_view found) const {
-    Fail("{}: malformed safetensors header: {} before byte {} of the header", file_, found, at_);
+    Fail(ErrorCode::kStorage, "{}: malformed safetensors header: {} before byte {} of the header",
+         file_, found, at_);
   }
 
   void SkipSpace() {
@@ -165,7 +166,8 @@ class HeaderReader {
     if (stored == std::end(kStoredDTypes)) {
       std::string wanted;
       for (const StoredDType& s : kStoredDTypes) wanted += fmt::format(" {}", s.name);
-      Fail("{}: '{}' has the dtype '{}', which is not supported; wanted one of{}", file_,
+      Fail(ErrorCode::kStorage,
+           "{}: '{}' has the dtype '{}', which is not supported; wanted one of{}", file_,
            entry.name, *dtype, wanted);
     }
     entry.dtype = stored->dtype;
@@ -277,8 +279,8 @@ void CheckLayout(const SafetensorsHeader& header, uint64_t data_bytes, std::stri
   for (const SafetensorsEntry& entry : header.entries) {
     const std::optional<uint64_t> bytes = BytesOf(entry);
     if (entry.begin > entry.end || entry.end - entry.begin != bytes) {
-      Fail("{}: '{}' is {}{}, which does not take the bytes {} to {}", file, entry.name,
-           Name(entry.dtype), entry.shape.ToString(), entry.begin, entry.end);
+      Fail(ErrorCode::kStorage, "{}: '{}' is {}{}, which does not take the bytes {} to {}", file,
+           entry.name, Name(entry.dtype), entry.shape.ToString(), entry.begin, entry.end);
     }
     order.push_back(&entry);
   }
@@ -288,13 +290,14 @@ void CheckLayout(const SafetensorsHeader& header, uint64_t data_bytes, std::stri
   uint64_t at = 0;
   for (const SafetensorsEntry* entry : order) {
     if (entry->begin != at) {
-      Fail("{}: '{}' begins at byte {} of the data, {} byte {} where the one before it ends", file,
+      Fail(ErrorCode::kStorage,
+           "{}: '{}' begins at byte {} of the data, {} byte {} where the one before it ends", file,
            entry->name, entry->begin, entry->begin < at ? "overlapping, before" : "after", at);
     }
     at = entry->end;
   }
   if (at != data_bytes) {
-    Fail("{}: {}: the tensors take {} bytes, but {} follow the header", file,
+    Fail(ErrorCode::kStorage, "{}: {}: the tensors take {} bytes, but {} follow the header", file,
          at > data_bytes ? "cut off" : "too long", at, data_bytes);
   }
 }

@@ -58,7 +58,8 @@ void LoadTable(const OpenedCommit& commit, const std::string& saved, DurableTabl
     backing = ReadFirstFormatRows(commit.first_format_rows, saved, table);
   } else {
     const auto found = commit.tables.find(saved);
-    if (found == commit.tables.end()) Fail("damaged: the manifest names no rows of it");
+    if (found == commit.tables.end())
+      Fail(ErrorCode::kStorage, "damaged: the manifest names no rows of it");
     const std::string difference = DifferenceOfRows(found->second->config(), table.config());
     if (!difference.empty()) Fail("its rows are of another kind: {}", difference);
     CheckFeatures(found->second->config(), table.config());
@@ -142,13 +143,14 @@ LoadedState LoadState(const FileSystem& fs, const std::string& directory, const 
       try {
         LoadTable(commit, pair.saved, loaded.state->table(pair.now), options.rows_later);
       } catch (const Error& error) {
-        Fail("{}: @{}: {}", directory, pair.saved, error.what());
+        Fail(error.code(), "{}: @{}: {}", directory, pair.saved, error.what());
       }
       const CommitPart* part = commit.found.manifest.Find(TablePart(pair.saved));
       if (part != nullptr) loaded.tables[pair.now] = *part;
     } else {
       const Tensor* tensor = commit.dense.Find(pair.saved);
-      if (tensor == nullptr) Fail("{}: damaged: there is no value of @{}", directory, pair.saved);
+      if (tensor == nullptr)
+        Fail(ErrorCode::kStorage, "{}: damaged: there is no value of @{}", directory, pair.saved);
       loaded.state->SetTensor(pair.now, *tensor);
     }
   }

@@ -29,7 +29,8 @@ StateManifest ParseStateManifest(std::string_view text, const std::string& path)
   const int version = reader.TakeNumber<int>('\n');
   // Before the checksum: a newer version may have moved that elsewhere.
   if (version > kStateFormatVersion) {
-    Fail("{}: the state has format version {}; this build reads versions up to {}", path, version,
+    Fail(ErrorCode::kStorage,
+         "{}: the state has format version {}; this build reads versions up to {}", path, version,
          kStateFormatVersion);
   }
   StateManifest manifest;

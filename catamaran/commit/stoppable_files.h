@@ -40,7 +40,8 @@ class StoppableFiles final : public ForwardedFiles {
       constexpr size_t kPiece = size_t{64} << 10;
       do {
         Breathe();
-        if (stop_.load(std::memory_order_relaxed)) Fail("writing {} was stopped", path_);
+        if (stop_.load(std::memory_order_relaxed))
+          Fail(ErrorCode::kCancelled, "writing {} was stopped", path_);
         const size_t count = std::min(bytes.size(), kPiece);
         file_->Append(bytes.first(count));
         bytes = bytes.subspan(count);

@@ -87,7 +87,8 @@ class Buffer {
   static constexpr size_t kMaxSize = (SIZE_MAX / 4) / sizeof(T);
 
   void Grow(size_t wanted) {
-    if (wanted > kMaxSize) Fail("a column of {} elements does not fit in memory", wanted);
+    if (wanted > kMaxSize)
+      Fail(ErrorCode::kResourceExhausted, "a column of {} elements does not fit in memory", wanted);
     const size_t capacity = std::max({wanted, 2 * capacity_, 64 / sizeof(T)});
     T* grown = static_cast<T*>(SystemAllocator().Allocate(capacity * sizeof(T) + kBufferSlack));
     if (size_ > 0) std::memcpy(grown, data_, size_ * sizeof(T));

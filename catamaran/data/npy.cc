@@ -78,7 +78,8 @@ class HeaderReader {
 
  private:
   [[noreturn]] void Malformed(std::string_view found) const {
-    Fail("{}: malformed .npy header: {} before byte {} of the header", file_, found, at_);
+    Fail(ErrorCode::kBadData, "{}: malformed .npy header: {} before byte {} of the header", file_,
+         found, at_);
   }
 
   void SkipSpace() {
@@ -122,7 +123,7 @@ class HeaderReader {
   DType ReadDType() {
     SkipSpace();
     if (at_ < text_.size() && text_[at_] == '[') {
-      Fail("{}: records of several fields are not supported", file_);
+      Fail(ErrorCode::kBadData, "{}: records of several fields are not supported", file_);
     }
     const std::string_view descr = String();
     for (const NpyDType& entry : kNpyDTypes) {
@@ -135,8 +136,8 @@ class HeaderReader {
     }
     std::string wanted;
     for (const NpyDType& entry : kNpyDTypes) wanted += fmt::format(" {}", entry.descr);
-    Fail("{}: the .npy dtype '{}' is not supported; wanted one of{}", file_, descr.substr(0, 32),
-         wanted);
+    Fail(ErrorCode::kBadData, "{}: the .npy dtype '{}' is not supported; wanted one of{}", file_,
+         descr.substr(0, 32), wanted);
   }
 
   Shape ReadShape() {
@@ -145,7 +146,7 @@ class HeaderReader {
     while (!Accept(')')) {
       dims.push_back(Integer());
       if (dims.size() > static_cast<size_t>(kMaxRank)) {
-        Fail("{}: the tensor has more than {} dimensions", file_, kMaxRank);
+        Fail(ErrorCode::kBadData, "{}: the tensor has more than {} dimensions", file_, kMaxRank);
       }
       if (!Accept(',')) {
         Expect(')');
@@ -185,7 +186,7 @@ size_t DataBytes(const NpyHeader& header, std::string_view file) {
     }
   } catch (const Error&) {
   }
-  Fail("{}: a tensor of shape {} has more bytes than fit in 63 bits", file,
+  Fail(ErrorCode::kBadData, "{}: a tensor of shape {} has more bytes than fit in 63 bits", file,
        header.shape.ToString());
 }
 
@@ -215,15 +216,17 @@ void TransposeElements(const Word* from, Word* to, const Shape& shape) {
 }  // namespace
 
 NpyHeader ParseNpyHeader(std::string_view start, std::string_view file) {
-  if (!start.starts_with(kMagic)) Fail("{}: not an .npy file: it begins with other bytes", file);
+  if (!start.starts_with(kMagic))
+    Fail(ErrorCode::kBadData, "{}: not an .npy file: it begins with other bytes", file);
   auto byte = [&](size_t i) -> size_t {
-    if (i >= start.size()) Fail("{}: cut off: it ends within the .npy header", file);
+    if (i >= start.size())
+      Fail(ErrorCode::kStorage, "{}: cut off: it ends within the .npy header", file);
     return static_cast<uint8_t>(start[i]);
   };
   const size_t version = byte(6);
   if (version < 1 || version > 3 || byte(7) != 0) {
-    Fail("{}: version {}.{} of .npy is not supported; wanted 1.0, 2.0 or 3.0", file, version,
-         byte(7));
+    Fail(ErrorCode::kBadData, "{}: version {}.{} of .npy is not supported; wanted 1.0, 2.0 or 3.0",
+         file, version, byte(7));
   }
   size_t length = byte(8) | byte(9) << 8;
   size_t header_at = 10;
@@ -232,7 +235,8 @@ NpyHeader ParseNpyHeader(std::string_view start, std::string_view file) {
     header_at = 12;
   }
   if (length > kMaxNpyHeader) {
-    Fail("{}: the .npy header has {} bytes, the most is {}", file, length, kMaxNpyHeader);
+    Fail(ErrorCode::kBadData, "{}: the .npy header has {} bytes, the most is {}", file, length,
+         kMaxNpyHeader);
   }
   if (length > 0) byte(header_at + length - 1);
   NpyHeader header = HeaderReader(start.substr(header_at, length), file).Read();
@@ -272,7 +276,7 @@ Tensor ReadNpy(const FileSystem& fs, const std::string& path) {
   const size_t bytes = DataBytes(header, path);
   const uint64_t there = file->size() - header.data_offset;
   if (there != bytes) {
-    Fail("{}: {}: {}{} takes {} bytes, but {} follow the header", path,
+    Fail(ErrorCode::kStorage, "{}: {}: {}{} takes {} bytes, but {} follow the header", path,
          there < bytes ? "cut off" : "too long", Name(header.dtype), header.shape.ToString(), bytes,
          there);
   }
@@ -308,7 +312,7 @@ void WriteNpy(FileSystem& fs, const std::string& path, const Tensor& tensor) {
   try {
     out = FormatNpyHeader(tensor.dtype(), tensor.shape());
   } catch (const Error& error) {
-    Fail("{}: {}", path, error.what());
+    Fail(error.code(), "{}: {}", path, error.what());
   }
   out.reserve(out.size() + tensor.num_bytes());
   if (tensor.num_bytes() > 0) {

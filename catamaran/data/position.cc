@@ -47,7 +47,7 @@ void PositionReader::End() const {
 }
 
 void PositionReader::FailDamaged() const {
-  Fail("{}: the position is damaged: not the bytes that a reader made", what_);
+  Fail(ErrorCode::kStorage, "{}: the position is damaged: not the bytes that a reader made", what_);
 }
 
 }  // namespace catamaran

@@ -41,10 +41,10 @@ bool SameBytes(const Buffer<T>& a, const Buffer<T>& b) {
 }  // namespace
 
 void ColumnBlock::FailTooLong(size_t elements) {
-  Fail(
-      "the lists of a column have {} elements in one block of rows; the most is {}: read fewer "
-      "rows at once",
-      elements, kMaxElements);
+  Fail(ErrorCode::kResourceExhausted,
+       "the lists of a column have {} elements in one block of rows; the most is {}: read fewer "
+       "rows at once",
+       elements, kMaxElements);
 }
 
 void RowBlock::Begin(const Schema& schema) {
@@ -87,7 +87,8 @@ void RowBlock::AppendRows(const RowBlock& from, int64_t begin, int64_t end) {
     if (schema_[i].has_offsets()) {
       const int32_t base = block.offsets.back();
       if (static_cast<size_t>(base) + (last - first) > ColumnBlock::kMaxElements) {
-        Fail("column '{}': rows {} to {} make its lists too long for one block", schema_[i].name,
+        Fail(ErrorCode::kResourceExhausted,
+             "column '{}': rows {} to {} make its lists too long for one block", schema_[i].name,
              begin, end);
       }
       const int32_t shift = base - static_cast<int32_t>(first);
@@ -108,8 +109,8 @@ void RowBlock::Check(std::string_view what) const {
     const Column& column = schema_[i];
     const ColumnBlock& block = (*this)[i];
     const auto fail = [&](std::string_view part, size_t found, int64_t wanted) {
-      Fail("{}: column '{}' ({}) of a block of {} rows has {} {}, wanted {}", what, column.name,
-           column.KindText(), rows_, found, part, wanted);
+      Fail(ErrorCode::kBadData, "{}: column '{}' ({}) of a block of {} rows has {} {}, wanted {}",
+           what, column.name, column.KindText(), rows_, found, part, wanted);
     };
     if (column.has_offsets()) {
       const auto& offsets = block.offsets;
@@ -117,7 +118,8 @@ void RowBlock::Check(std::string_view what) const {
         fail("offsets", offsets.size(), rows_ + 1);
       }
       if (offsets[0] != 0 || !std::is_sorted(offsets.begin(), offsets.end())) {
-        Fail("{}: column '{}': the offsets of a block do not rise from 0", what, column.name);
+        Fail(ErrorCode::kBadData, "{}: column '{}': the offsets of a block do not rise from 0",
+             what, column.name);
       }
     }
     ForEachValues(column, block, rows_, [&](const auto& values, size_t size) {

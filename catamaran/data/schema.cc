@@ -183,14 +183,14 @@ Schema Schema::Parse(std::string_view text, std::string_view what) {
     try {
       CheckColumn(column);
     } catch (const Error& error) {
-      Fail("{}:{}: {}", what, number, error.what());
+      Fail(error.code(), "{}:{}: {}", what, number, error.what());
     }
     columns.push_back(std::move(column));
   }
   try {
     return Schema(std::move(columns));
   } catch (const Error& error) {
-    Fail("{}: {}", what, error.what());
+    Fail(error.code(), "{}: {}", what, error.what());
   }
 }
 

@@ -120,7 +120,8 @@ void Frame::BoundDecidedSize(const PlanNode& node) {
 void Frame::TakeDecidedSize(const PlanNode& node, int64_t size) {
   const auto name = static_cast<size_t>(node.decides);
   if (size < 0 || size > bounds_[name]) {
-    Fail("its kernel decided for the size {} of at most {}", size, bounds_[name]);
+    Fail(ErrorCode::kInternal, "its kernel decided for the size {} of at most {}", size,
+         bounds_[name]);
   }
   const std::lock_guard lock(decide_mutex_);
   decided_[name] = true;

@@ -25,7 +25,7 @@ struct Initializer {
 
 [[noreturn]] void FailAt(const StateDecl& decl, const SourceTable& sources,
                          const std::string& message) {
-  Fail("{}: @{}: {}", sources.ToString(decl.at), decl.name, message);
+  Fail(ErrorCode::kInvalidProgram, "{}: @{}: {}", sources.ToString(decl.at), decl.name, message);
 }
 
 struct Fans {

@@ -105,7 +105,7 @@ void LeaveBlock(Strand& strand) {
 }
 
 [[noreturn]] void FailCancelled(const Frame& frame) {
-  Fail("{}: the run was cancelled", frame.plan().function_name);
+  Fail(ErrorCode::kCancelled, "{}: the run was cancelled", frame.plan().function_name);
 }
 
 // The op that was to complete later has; returns now.
@@ -138,7 +138,8 @@ bool AdvanceStrand(Strand& strand, [[maybe_unused]] FrameProfile* profile) {
           FailCancelled(frame);
         if (watched && until_look-- == 0) [[unlikely]] {
           until_look = kStepsPerLook;
-          if (frame.clock().Now() >= frame.deadline()) Fail("the deadline of the run has passed");
+          if (frame.clock().Now() >= frame.deadline())
+            Fail(ErrorCode::kCancelled, "the deadline of the run has passed");
         }
         if (breathes) [[unlikely]]
           Breathe();
@@ -155,7 +156,8 @@ bool AdvanceStrand(Strand& strand, [[maybe_unused]] FrameProfile* profile) {
           FailCancelled(frame);
         if (watched && until_look-- == 0) [[unlikely]] {  // a loop may have no step at all
           until_look = kStepsPerLook;
-          if (frame.clock().Now() >= frame.deadline()) Fail("the deadline of the run has passed");
+          if (frame.clock().Now() >= frame.deadline())
+            Fail(ErrorCode::kCancelled, "the deadline of the run has passed");
         }
         [[maybe_unused]] const int control = activation.node;
         LeaveBlock(strand);

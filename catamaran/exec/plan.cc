@@ -159,7 +159,8 @@ void PlanBuilder::BindNames() {
 void PlanBuilder::CheckDims(const Type& type, Location at, const std::string& what) const {
   type.ForEachName([&](const std::string& name) {
     if (plan_->FindName(name) >= 0) return;
-    Fail("{}: {}: the size {} of {} does not follow from the arguments of {}",
+    Fail(ErrorCode::kInvalidProgram,
+         "{}: {}: the size {} of {} does not follow from the arguments of {}",
          plan_->sources->ToString(at), what, name, type.ToString(), plan_->function_name);
   });
 }
@@ -223,7 +224,8 @@ std::vector<int> PlanBuilder::StatesOf(const Op& op) const {
   for (const std::string& path : op.states) {
     const auto found = state_index_.find(path);
     if (found == state_index_.end()) {
-      Fail("{}: {}: there is no state @{}", plan_->sources->ToString(op.at), op.name(), path);
+      Fail(ErrorCode::kInvalidProgram, "{}: {}: there is no state @{}",
+           plan_->sources->ToString(op.at), op.name(), path);
     }
     states.push_back(found->second);
   }
@@ -240,8 +242,8 @@ void PlanBuilder::AddInputs() {
     input.at = static_cast<size_t>(i) < function.arg_locations.size() ? function.arg_locations[i]
                                                                       : function.at;
     if (!value->type.is_tensor()) {
-      Fail("{}: argument {} is {}; only tensors can be fed", plan_->sources->ToString(input.at),
-           input.name, value->type.ToString());
+      Fail(ErrorCode::kInvalidProgram, "{}: argument {} is {}; only tensors can be fed",
+           plan_->sources->ToString(input.at), input.name, value->type.ToString());
     }
     CheckDims(value->type, input.at, "argument " + input.name);
     for (const Dim& dim : value->type.StorageDims()) {
@@ -339,8 +341,8 @@ void PlanBuilder::AddOp(const Op& op, int block, int depth) {
     node.outs.push_back(slot);
   } else {
     if (op.def().traits.structural || op.def().kernels.empty()) {
-      Fail("{}: {}: the executor has no kernel for this op", plan.sources->ToString(op.at),
-           op.name());
+      Fail(ErrorCode::kInvalidProgram, "{}: {}: the executor has no kernel for this op",
+           plan.sources->ToString(op.at), op.name());
     }
     for (int i = 0; i < op.num_results(); ++i) {
       const int slot = AddSlot(op.result(i), op.result(i)->type, Storage::kArena, block);
@@ -552,8 +554,8 @@ void PlanBuilder::AddRegion(const Block& region) {
     } else if (op->Is("write")) {
       effect.kind = PlanEffect::Kind::kWrite;
     } else if (op->def().kernels.empty()) {
-      Fail("{}: {}: the executor has no kernel for this effect", plan.sources->ToString(op->at),
-           op->name());
+      Fail(ErrorCode::kInvalidProgram, "{}: {}: the executor has no kernel for this effect",
+           plan.sources->ToString(op->at), op->name());
     }
     if (effect.kind != PlanEffect::Kind::kGuard) {
       for (const int state : node.states) plan.changed_states.push_back(state);

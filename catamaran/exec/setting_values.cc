@@ -31,7 +31,7 @@ const Attr& Choice::Argument(std::string_view key, int position) const {
   const Attr& named = FindAttr(call->named, key);
   const auto at = static_cast<size_t>(position);
   if (position < 0 || at >= call->positional.size()) return named;
-  if (!named.empty()) Fail("{}: {} is given twice", name, key);
+  if (!named.empty()) Fail(ErrorCode::kInvalidProgram, "{}: {} is given twice", name, key);
   return call->positional[at];
 }
 
@@ -56,7 +56,8 @@ int64_t Choice::Time(std::string_view prefix) const {
   }
   if (!any) return 0;
   if (!(seconds > 0 && seconds < 9e9)) {
-    Fail("{}: wanted a time of more than 0 seconds and less than 285 years", name);
+    Fail(ErrorCode::kInvalidProgram,
+         "{}: wanted a time of more than 0 seconds and less than 285 years", name);
   }
   return std::llround(seconds * 1e9);
 }
@@ -64,8 +65,8 @@ int64_t Choice::Time(std::string_view prefix) const {
 void Choice::Allow(std::initializer_list<std::string_view> keys, size_t positional) const {
   if (!call) return;
   if (call->positional.size() > positional) {
-    Fail("{} takes at most {} arguments without a name, found {}", name, positional,
-         call->positional.size());
+    Fail(ErrorCode::kInvalidProgram, "{} takes at most {} arguments without a name, found {}", name,
+         positional, call->positional.size());
   }
   for (const NamedAttr& given : call->named) {
     bool known = false;
@@ -75,8 +76,9 @@ void Choice::Allow(std::initializer_list<std::string_view> keys, size_t position
       all += (all.empty() ? "" : ", ") + std::string(key);
     }
     if (known) continue;
-    if (all.empty()) Fail("{} takes no arguments, found {}", name, given.name);
-    Fail("{} has no argument {}; it has {}", name, given.name, all);
+    if (all.empty())
+      Fail(ErrorCode::kInvalidProgram, "{} takes no arguments, found {}", name, given.name);
+    Fail(ErrorCode::kInvalidProgram, "{} has no argument {}; it has {}", name, given.name, all);
   }
 }
 
@@ -90,11 +92,14 @@ int64_t ParseBytes(const Attr& attr) {
     for (const Unit& unit : kSizes) {
       if (end != text->c_str() && rest == unit.name) bytes = number * unit.size;
     }
-    if (!(bytes >= 0)) Fail("found \"{}\"; wanted a size such as \"64MB\" or \"8GiB\"", *text);
+    if (!(bytes >= 0))
+      Fail(ErrorCode::kInvalidProgram, "found \"{}\"; wanted a size such as \"64MB\" or \"8GiB\"",
+           *text);
   } else {
     bytes = attr.AsDouble();
   }
-  if (!(bytes >= 0 && bytes < 9e18)) Fail("found {}; wanted a number of bytes", attr.ToString());
+  if (!(bytes >= 0 && bytes < 9e18))
+    Fail(ErrorCode::kInvalidProgram, "found {}; wanted a number of bytes", attr.ToString());
   return static_cast<int64_t>(bytes);
 }
 

@@ -108,7 +108,8 @@ int64_t EvaluateDim(const Plan& plan, const int64_t* values, const Dim& dim) {
     return values[i];
   });
   if (!value) {
-    Fail("{}: the size {} does not follow from the arguments", plan.function_name, dim.ToString());
+    Fail(ErrorCode::kInvalidProgram, "{}: the size {} does not follow from the arguments",
+         plan.function_name, dim.ToString());
   }
   return *value;
 }

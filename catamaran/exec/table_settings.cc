@@ -29,10 +29,12 @@ TableInit InitOf(const Attr& attr) {
   }
   if (choice.name == "normal") {
     choice.Allow({"mean", "std"}, 2);
-    if (choice.Number("mean", 0, 0) != 0) Fail("normal: the rows of a table have mean 0");
+    if (choice.Number("mean", 0, 0) != 0)
+      Fail(ErrorCode::kInvalidProgram, "normal: the rows of a table have mean 0");
     return {TableInit::Kind::kNormal, choice.Number("std", 1, 1), 0};
   }
-  Fail("a table has no initialiser {}; there are zeros, ones, constant, uniform and normal",
+  Fail(ErrorCode::kInvalidProgram,
+       "a table has no initialiser {}; there are zeros, ones, constant, uniform and normal",
        choice.name);
 }
 
@@ -40,7 +42,8 @@ Optimizer OptimizerOf(const Attr& attr) {
   const Choice choice(attr);
   Optimizer optimizer = MakeOptimizer(choice.name);
   if (!choice.call) return optimizer;
-  if (choice.call->positional.size() > 1) Fail("{} takes lr, then arguments by name", choice.name);
+  if (choice.call->positional.size() > 1)
+    Fail(ErrorCode::kInvalidProgram, "{} takes lr, then arguments by name", choice.name);
   if (choice.call->positional.size() == 1) {
     SetHyper(optimizer, "lr", choice.call->positional[0].AsDouble());
   }
@@ -56,7 +59,7 @@ RowStore StoreOf(const Attr& attr) {
   if (word == "f32") return RowStore::kF32;
   if (word == "bf16") return RowStore::kBf16;
   if (word == "int8" || word == "i8") return RowStore::kInt8;
-  Fail("found {}; wanted f32, bf16 or int8", word);
+  Fail(ErrorCode::kInvalidProgram, "found {}; wanted f32, bf16 or int8", word);
 }
 
 TableAdmit AdmitOf(const Attr& attr) {
@@ -78,11 +81,13 @@ TableAdmit AdmitOf(const Attr& attr) {
     admit.kind = TableAdmit::Kind::kSketch;
     admit.count = choice.Integer("count", 0, 1);
     const Attr& bytes = choice.Argument("bytes");
-    if (bytes.empty()) Fail("sketch: wanted bytes=…, how much memory it takes");
+    if (bytes.empty())
+      Fail(ErrorCode::kInvalidProgram, "sketch: wanted bytes=…, how much memory it takes");
     admit.sketch_bytes = ParseBytes(bytes);
     admit.window = choice.Time();
   } else {
-    Fail("found {}; wanted count(n), probability(p), sketch(n, bytes=…) or all", choice.name);
+    Fail(ErrorCode::kInvalidProgram,
+         "found {}; wanted count(n), probability(p), sketch(n, bytes=…) or all", choice.name);
   }
   return admit;
 }
@@ -92,12 +97,13 @@ Unadmitted UnadmittedOf(const Attr& attr) {
   if (word == "init") return Unadmitted::kInit;
   if (word == "zeros") return Unadmitted::kZeros;
   if (word == "shared") return Unadmitted::kShared;
-  Fail("found {}; wanted init, zeros or shared", word);
+  Fail(ErrorCode::kInvalidProgram, "found {}; wanted init, zeros or shared", word);
 }
 
 TableScore ScoreOf(const Attr& attr) {
   const Choice choice(attr);
-  if (choice.name != "weights") Fail("found {}; wanted weights(show=…, click=…)", choice.name);
+  if (choice.name != "weights")
+    Fail(ErrorCode::kInvalidProgram, "found {}; wanted weights(show=…, click=…)", choice.name);
   choice.Allow({"show", "click", "half_life_days", "half_life_hours", "half_life_minutes",
                 "half_life_seconds"},
                0);
@@ -119,31 +125,35 @@ void AddExpire(const Attr& attr, TableExpire& expire) {
     choice.Allow({}, 0);
   } else if (choice.name == "unseen") {
     choice.Allow({"days", "hours", "minutes", "seconds"}, 0);
-    if (expire.unseen > 0) Fail("unseen stands twice");
+    if (expire.unseen > 0) Fail(ErrorCode::kInvalidProgram, "unseen stands twice");
     expire.unseen = choice.Time();
-    if (expire.unseen == 0) Fail("unseen: wanted a time: days=…, hours=…, minutes=… or seconds=…");
+    if (expire.unseen == 0)
+      Fail(ErrorCode::kInvalidProgram,
+           "unseen: wanted a time: days=…, hours=…, minutes=… or seconds=…");
   } else if (choice.name == "score") {
     choice.Allow({"below"}, 1);
-    if (expire.min_score) Fail("score stands twice");
+    if (expire.min_score) Fail(ErrorCode::kInvalidProgram, "score stands twice");
     const Attr& below = choice.Argument("below", 0);
-    if (below.empty()) Fail("score: wanted below=…");
+    if (below.empty()) Fail(ErrorCode::kInvalidProgram, "score: wanted below=…");
     expire.min_score = below.AsDouble();
   } else if (choice.name == "bytes") {
     choice.Allow({"limit"}, 1);
-    if (expire.max_bytes > 0) Fail("bytes stands twice");
+    if (expire.max_bytes > 0) Fail(ErrorCode::kInvalidProgram, "bytes stands twice");
     const Attr& limit = choice.Argument("limit", 0);
-    if (limit.empty()) Fail("bytes: wanted how many at most");
+    if (limit.empty()) Fail(ErrorCode::kInvalidProgram, "bytes: wanted how many at most");
     expire.max_bytes = ParseBytes(limit);
-    if (expire.max_bytes == 0) Fail("bytes: wanted more than 0");
+    if (expire.max_bytes == 0) Fail(ErrorCode::kInvalidProgram, "bytes: wanted more than 0");
   } else {
-    Fail("found {}; wanted unseen(days=…), score(below=…), bytes(…), a list of them, or never",
+    Fail(ErrorCode::kInvalidProgram,
+         "found {}; wanted unseen(days=…), score(below=…), bytes(…), a list of them, or never",
          choice.name);
   }
 }
 
 std::vector<std::string> FeaturesOf(const Attr& attr) {
   const Attr::List* list = attr.list();
-  if (list == nullptr) Fail("found {}; wanted a list of names", attr.ToString());
+  if (list == nullptr)
+    Fail(ErrorCode::kInvalidProgram, "found {}; wanted a list of names", attr.ToString());
   std::vector<std::string> names;
   for (const Attr& name : *list) {
     names.push_back(name.get<Dim>() || name.get<DType>() ? name.ToString() : name.AsWord());
@@ -160,11 +170,14 @@ TableHome HomeOf(const Attr& attr) {
     choice.Allow({"memory"}, 0);
     home.kind = TableHome::Kind::kDisk;
     const Attr& memory = choice.Argument("memory");
-    if (memory.empty()) Fail("disk: wanted memory=…, how many bytes of rows stay in memory");
+    if (memory.empty())
+      Fail(ErrorCode::kInvalidProgram,
+           "disk: wanted memory=…, how many bytes of rows stay in memory");
     home.memory_bytes = ParseBytes(memory);
-    if (home.memory_bytes == 0) Fail("disk: wanted memory of more than 0 bytes");
+    if (home.memory_bytes == 0)
+      Fail(ErrorCode::kInvalidProgram, "disk: wanted memory of more than 0 bytes");
   } else {
-    Fail("found {}; wanted memory or disk(memory=…)", choice.name);
+    Fail(ErrorCode::kInvalidProgram, "found {}; wanted memory or disk(memory=…)", choice.name);
   }
   return home;
 }
@@ -206,7 +219,7 @@ void At(const StateDecl& decl, const Attr* setting, std::string_view doing,
     const AttrCall* call = setting != nullptr ? setting->call() : nullptr;
     const bool has_line = call != nullptr && call->at.known();
     const std::string line = sources.ToString(has_line ? call->at : decl.at);
-    Fail("{}: table @{}: {}: {}", line, decl.name, doing, error.what());
+    Fail(ErrorCode::kInvalidProgram, "{}: table @{}: {}: {}", line, decl.name, doing, error.what());
   }
 }
 
@@ -220,7 +233,8 @@ TableDeclaration TableDeclarationOf(const StateDecl& decl, uint64_t seed,
   TableConfig& config = made.config;
   At(decl, nullptr, "type", sources, [&] {
     if (!decl.type.is_tensor() || decl.type.dtype() != DType::kF32) {
-      Fail("the rows of a table are f32; found {}", decl.type.ToString());
+      Fail(ErrorCode::kInvalidProgram, "the rows of a table are f32; found {}",
+           decl.type.ToString());
     }
     config.width = StateShape(decl, sources).num_elements();
   });
@@ -229,9 +243,9 @@ TableDeclaration TableDeclarationOf(const StateDecl& decl, uint64_t seed,
   for (const NamedAttr& setting : decl.settings) {
     At(decl, &setting.value, setting.name, sources, [&] {
       if (Apply(setting, config, made.home)) return;
-      Fail(
-          "a table has no such setting; there are optimizer, store, admit, unadmitted, score, "
-          "expire, grow_at, features and home");
+      Fail(ErrorCode::kInvalidProgram,
+           "a table has no such setting; there are optimizer, store, admit, unadmitted, score, "
+           "expire, grow_at, features and home");
     });
   }
   At(decl, nullptr, "settings", sources, [&] { CheckTableConfig(config); });

@@ -139,7 +139,7 @@ ChosenKernel ChooseKernel(KernelQuery query, std::string_view preferred) {
     }
     if (chosen.kernel == nullptr) {
       if (only_half) return false;
-      Fail("no kernel supports these operands");
+      Fail(ErrorCode::kInvalidProgram, "no kernel supports these operands");
     }
     for (const Word& word : computed.sizes->list()) chosen.sizes.push_back(word.i);
     const Kernel& kernel = *chosen.kernel;

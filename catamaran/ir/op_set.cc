@@ -168,7 +168,7 @@ OpSet::OpSet() { DefineStructuralOps(*this); }
 
 OpBuilder OpSet::Define(std::string name) {
   auto [it, added] = ops_.try_emplace(name);
-  if (!added) Fail("the op {} is defined twice", name);
+  if (!added) Fail(ErrorCode::kInvalidProgram, "the op {} is defined twice", name);
   it->second = std::make_unique<OpDef>();
   it->second->name = std::move(name);
   return OpBuilder(*it->second);
@@ -181,7 +181,7 @@ const OpDef* OpSet::Find(std::string_view name) const {
 
 const OpDef& OpSet::Get(std::string_view name) const {
   const OpDef* def = Find(name);
-  if (!def) Fail("there is no op {}", name);
+  if (!def) Fail(ErrorCode::kInvalidProgram, "there is no op {}", name);
   return *def;
 }
 

@@ -28,7 +28,7 @@ std::string_view StaticKindName(StaticKind kind) { return kStaticKinds[static_ca
 
 StateDecl* Items::Add(StateDecl state) {
   if (!states_.try_emplace(state.name, list_.size()).second) {
-    Fail("the state @{} is declared twice", state.name);
+    Fail(ErrorCode::kInvalidProgram, "the state @{} is declared twice", state.name);
   }
   auto owned = std::make_unique<StateDecl>(std::move(state));
   StateDecl* p = owned.get();
@@ -38,7 +38,7 @@ StateDecl* Items::Add(StateDecl state) {
 
 Function* Items::Add(std::unique_ptr<Function> function) {
   if (!names_.try_emplace(function->name, list_.size()).second) {
-    Fail("the name {} is declared twice", function->name);
+    Fail(ErrorCode::kInvalidProgram, "the name {} is declared twice", function->name);
   }
   Function* p = function.get();
   list_.emplace_back(std::move(function));
@@ -47,7 +47,7 @@ Function* Items::Add(std::unique_ptr<Function> function) {
 
 Instance* Items::Add(Instance instance) {
   if (!names_.try_emplace(instance.name, list_.size()).second) {
-    Fail("the name {} is declared twice", instance.name);
+    Fail(ErrorCode::kInvalidProgram, "the name {} is declared twice", instance.name);
   }
   auto owned = std::make_unique<Instance>(std::move(instance));
   Instance* p = owned.get();
@@ -57,7 +57,7 @@ Instance* Items::Add(Instance instance) {
 
 BuilderDecl* Items::Add(std::unique_ptr<BuilderDecl> builder) {
   if (!names_.try_emplace(builder->name, list_.size()).second) {
-    Fail("the name {} is declared twice", builder->name);
+    Fail(ErrorCode::kInvalidProgram, "the name {} is declared twice", builder->name);
   }
   BuilderDecl* p = builder.get();
   list_.emplace_back(std::move(builder));
@@ -66,7 +66,7 @@ BuilderDecl* Items::Add(std::unique_ptr<BuilderDecl> builder) {
 
 Import* Items::Add(std::unique_ptr<Import> import) {
   if (!names_.try_emplace(import->alias, list_.size()).second) {
-    Fail("the name {} is declared twice", import->alias);
+    Fail(ErrorCode::kInvalidProgram, "the name {} is declared twice", import->alias);
   }
   Import* p = import.get();
   list_.emplace_back(std::move(import));

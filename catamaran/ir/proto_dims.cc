@@ -52,38 +52,44 @@ ProtoPools::ProtoPools(const v1::Program& program, size_t& budget) : budget_(bud
 
 const Dim& ProtoPools::dim(uint32_t place) const {
   if (place >= dims_.size()) {
-    Fail("dimension {} is referred to where {} are known", place, dims_.size());
+    Fail(ErrorCode::kInvalidProgram, "dimension {} is referred to where {} are known", place,
+         dims_.size());
   }
   return dims_[place];
 }
 
 const Type& ProtoPools::type(uint32_t number) const {
   if (number >= types_.size()) {
-    Fail("type {} is referred to where {} are known", number, types_.size() - 1);
+    Fail(ErrorCode::kInvalidProgram, "type {} is referred to where {} are known", number,
+         types_.size() - 1);
   }
   return types_[number];
 }
 
 DType ProtoPools::ToDType(int number) {
   if (number < 1 || number > static_cast<int>(std::size(kAllDTypes))) {
-    Fail("there is no dtype with the number {}", number);
+    Fail(ErrorCode::kInvalidProgram, "there is no dtype with the number {}", number);
   }
   return static_cast<DType>(number - 1);
 }
 
 void ProtoPools::Charge(const Dim& dim) {
   const size_t cost = dim.is_constant() ? 8 : dim.sum()->text.size();
-  if (cost > budget_) Fail("the dimension expressions are too large for a file of this size");
+  if (cost > budget_)
+    Fail(ErrorCode::kInvalidProgram,
+         "the dimension expressions are too large for a file of this size");
   budget_ -= cost;
 }
 
 Dim ProtoPools::ReadFactor(const v1::Dim::Factor& factor) {
   if (!factor.name().empty()) {
-    if (!IsDimName(factor.name())) Fail("a dimension has an impossible name");
+    if (!IsDimName(factor.name()))
+      Fail(ErrorCode::kInvalidProgram, "a dimension has an impossible name");
     return Dim::Name(factor.name());
   }
   const Dim quotient = dim(factor.numerator()) / dim(factor.denominator());
-  if (!IsQuotient(quotient)) Fail("the quotient {} is not in lowest terms", quotient.ToString());
+  if (!IsQuotient(quotient))
+    Fail(ErrorCode::kInvalidProgram, "the quotient {} is not in lowest terms", quotient.ToString());
   return quotient;
 }
 
@@ -106,24 +112,28 @@ Type ProtoPools::ReadType(const v1::Type& type) {
   type_depths_.push_back(0);
   if (type.kind() == v1::Type::STACK || type.kind() == v1::Type::CHAN) {
     const Type& element = this->type(type.element());
-    if (!element) Fail("a stack or chan has no element type");
+    if (!element) Fail(ErrorCode::kInvalidProgram, "a stack or chan has no element type");
     type_depths_.back() = type_depths_[type.element()] + 1;
-    if (type_depths_.back() > ProtoLimits::kElementDepth) Fail("a type is nested too deep");
+    if (type_depths_.back() > ProtoLimits::kElementDepth)
+      Fail(ErrorCode::kInvalidProgram, "a type is nested too deep");
     return type.kind() == v1::Type::STACK ? Type::Stack(element) : Type::Chan(element);
   }
   if (type.kind() != v1::Type::TENSOR && type.kind() != v1::Type::ROWS) {
-    Fail("there is no kind of type with the number {}", static_cast<int>(type.kind()));
+    Fail(ErrorCode::kInvalidProgram, "there is no kind of type with the number {}",
+         static_cast<int>(type.kind()));
   }
   const DType dtype = ToDType(type.dtype());
   if (type.dims_size() > kMaxRank) {
-    Fail("a type has {} dimensions; at most {} are possible", type.dims_size(), kMaxRank);
+    Fail(ErrorCode::kInvalidProgram, "a type has {} dimensions; at most {} are possible",
+         type.dims_size(), kMaxRank);
   }
   std::vector<Dim> dims;
   for (uint32_t place : type.dims()) dims.push_back(dim(place));
   if (type.kind() == v1::Type::ROWS) return Type::Rows(dtype, std::move(dims));
   if (type.ragged() == 0) return Type::Tensor(dtype, std::move(dims));
   if (type.ragged() != 1 || dims.size() < 2 || !dims[1].name()) {
-    Fail("only the second dimension of a type can be ragged, and it must be a name");
+    Fail(ErrorCode::kInvalidProgram,
+         "only the second dimension of a type can be ragged, and it must be a name");
   }
   return Type::Tensor(dtype, std::move(dims), 1);
 }

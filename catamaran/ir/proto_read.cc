@@ -28,8 +28,8 @@ struct SourceMap {
 
   Location Map(const v1::Location& at) const {
     if (at.file() >= files.size() || at.frame() >= frames.size()) {
-      Fail("a location refers to file {} and frame {} of {} and {}", at.file(), at.frame(),
-           files.size() - 1, frames.size() - 1);
+      Fail(ErrorCode::kInvalidProgram, "a location refers to file {} and frame {} of {} and {}",
+           at.file(), at.frame(), files.size() - 1, frames.size() - 1);
     }
     return {files[at.file()], at.line(), at.column(), frames[at.frame()]};
   }
@@ -57,14 +57,15 @@ class Reader {
         import_depth_(import_depth),
         pools_(message, dim_budget) {
     if (message.op_set_version() > OpSet::kVersion) {
-      Fail("it was stored with version {} of the op set; this build knows versions up to {}",
+      Fail(ErrorCode::kInvalidProgram,
+           "it was stored with version {} of the op set; this build knows versions up to {}",
            message.op_set_version(), OpSet::kVersion);
     }
     if (message.has_sources()) {
       own_sources_ = ReadSources(message.sources());
       sources_ = &own_sources_;
     } else {
-      if (!around) Fail("the list of source files is missing");
+      if (!around) Fail(ErrorCode::kInvalidProgram, "the list of source files is missing");
       sources_ = around;
     }
     program_ = std::make_unique<Program>(message.name(), std::move(ops), sources_->table);
@@ -86,12 +87,14 @@ class Reader {
   }
 
   [[noreturn]] void FailAt(const Location& at, const std::string& what) const {
-    Fail("{}{}{}", at.known() ? sources_->table->ToString(at) : "", at.known() ? ": " : "", what);
+    Fail(ErrorCode::kInvalidProgram, "{}{}{}", at.known() ? sources_->table->ToString(at) : "",
+         at.known() ? ": " : "", what);
   }
 
   const OpDef& Def(const v1::Op& op) const {
     if (op.name() >= defs_.size()) {
-      Fail("op name {} is referred to where {} are known", op.name(), defs_.size());
+      Fail(ErrorCode::kInvalidProgram, "op name {} is referred to where {} are known", op.name(),
+           defs_.size());
     }
     if (const OpDef* def = defs_[op.name()]) return *def;
     const std::string& name = message_.op_names(op.name());
@@ -102,7 +105,8 @@ class Reader {
   }
 
   Attr ReadAttr(const v1::Attr& attr, int depth) const {
-    if (depth > ProtoLimits::kAttrDepth) Fail("an attribute is nested too deep");
+    if (depth > ProtoLimits::kAttrDepth)
+      Fail(ErrorCode::kInvalidProgram, "an attribute is nested too deep");
     switch (attr.value_case()) {
       case v1::Attr::kBoolean:
         return Attr(attr.boolean());
@@ -150,12 +154,14 @@ class Reader {
 
   const Type& ReadType(const v1::Value& value) const {
     const Type& type = pools_.type(value.type());
-    if (typed_ && !type) Fail("a value of a typed function has no type");
+    if (typed_ && !type)
+      Fail(ErrorCode::kInvalidProgram, "a value of a typed function has no type");
     return type;
   }
 
   void ReadBlock(const v1::Block& message, int depth, Block& block) {
-    if (depth > ProtoLimits::kBlockDepth) Fail("blocks are nested too deep");
+    if (depth > ProtoLimits::kBlockDepth)
+      Fail(ErrorCode::kInvalidProgram, "blocks are nested too deep");
     const size_t before = visible_.size();
     for (const v1::Value& arg : message.args()) {
       visible_.push_back(block.AddArg(arg.name(), ReadType(arg)));
@@ -193,7 +199,8 @@ class Reader {
     std::vector<StaticParam> out;
     for (const v1::StaticParam& p : params) {
       if (p.kind() < v1::StaticParam::BOOL || p.kind() > v1::StaticParam::ANY) {
-        Fail("there is no kind of static argument with the number {}", static_cast<int>(p.kind()));
+        Fail(ErrorCode::kInvalidProgram, "there is no kind of static argument with the number {}",
+             static_cast<int>(p.kind()));
       }
       out.push_back({p.name(), static_cast<StaticKind>(p.kind() - 1),
                      ReadAttr(p.default_value(), 0), p.doc(), At(p)});
@@ -203,7 +210,8 @@ class Reader {
 
   StateDecl ReadState(const v1::State& message) const {
     if (message.kind() < v1::State::PARAM || message.kind() > v1::State::CHANNEL) {
-      Fail("there is no kind of state with the number {}", static_cast<int>(message.kind()));
+      Fail(ErrorCode::kInvalidProgram, "there is no kind of state with the number {}",
+           static_cast<int>(message.kind()));
     }
     StateDecl state;
     state.kind = static_cast<StateKind>(message.kind() - 1);
@@ -257,7 +265,8 @@ class Reader {
   void ReadItem(const v1::Item& item, int depth, Items& items) {
     const bool expanded =
         item.item_case() == v1::Item::kState || item.item_case() == v1::Item::kFunction;
-    if (program_->flat && !expanded) Fail("a flat program holds more than state and functions");
+    if (program_->flat && !expanded)
+      Fail(ErrorCode::kInvalidProgram, "a flat program holds more than state and functions");
     switch (item.item_case()) {
       case v1::Item::kState:
         items.Add(ReadState(item.state()));
@@ -271,7 +280,8 @@ class Reader {
         return;
       }
       case v1::Item::kBuilder: {
-        if (depth >= ProtoLimits::kBuilderDepth) Fail("builders are nested too deep");
+        if (depth >= ProtoLimits::kBuilderDepth)
+          Fail(ErrorCode::kInvalidProgram, "builders are nested too deep");
         const v1::Builder& m = item.builder();
         auto builder = std::make_unique<BuilderDecl>();
         builder->name = m.name();
@@ -287,11 +297,12 @@ class Reader {
       case v1::Item::ITEM_NOT_SET:
         break;
     }
-    Fail("an item is of no known kind");
+    Fail(ErrorCode::kInvalidProgram, "an item is of no known kind");
   }
 
   std::unique_ptr<Import> ReadImport(const v1::Import& message) {
-    if (import_depth_ >= ProtoLimits::kImportDepth) Fail("imports are nested too deep");
+    if (import_depth_ >= ProtoLimits::kImportDepth)
+      Fail(ErrorCode::kInvalidProgram, "imports are nested too deep");
     auto import = std::make_unique<Import>();
     import->alias = message.alias();
     import->path = message.path();
@@ -320,22 +331,28 @@ class Reader {
 
 // The payload of a file whose header is right.
 std::string_view CheckHeader(std::string_view bytes) {
-  if (!LooksLikeProtoBytes(bytes)) Fail("this is not a stored program: its first bytes are others");
-  if (bytes.size() < kProgramHeaderBytes) Fail("the file is cut off in its header");
+  if (!LooksLikeProtoBytes(bytes))
+    Fail(ErrorCode::kInvalidProgram, "this is not a stored program: its first bytes are others");
+  if (bytes.size() < kProgramHeaderBytes)
+    Fail(ErrorCode::kStorage, "the file is cut off in its header");
   const ProgramFileHeader header = DecodeProgramHeader(bytes);
   if (header.version == 0 || header.version > kProgramFormatVersion) {
-    Fail("the file has format version {}; this build reads versions up to {}: use a newer build",
+    Fail(ErrorCode::kInvalidProgram,
+         "the file has format version {}; this build reads versions up to {}: use a newer build",
          header.version, kProgramFormatVersion);
   }
   const std::string_view payload = bytes.substr(kProgramHeaderBytes);
   if (payload.size() != header.payload_bytes) {
-    Fail("the file holds {} bytes after its header where {} were written{}", payload.size(),
-         header.payload_bytes, payload.size() < header.payload_bytes ? ": it is cut off" : "");
+    Fail(ErrorCode::kStorage, "the file holds {} bytes after its header where {} were written{}",
+         payload.size(), header.payload_bytes,
+         payload.size() < header.payload_bytes ? ": it is cut off" : "");
   }
   if (payload.size() > ProtoLimits::kBytes) {
-    Fail("the program takes {} bytes; at most {} can be read", payload.size(), ProtoLimits::kBytes);
+    Fail(ErrorCode::kInvalidProgram, "the program takes {} bytes; at most {} can be read",
+         payload.size(), ProtoLimits::kBytes);
   }
-  if (Crc32c(payload) != header.checksum) Fail("the file is damaged: its checksum does not match");
+  if (Crc32c(payload) != header.checksum)
+    Fail(ErrorCode::kStorage, "the file is damaged: its checksum does not match");
   return payload;
 }
 
@@ -353,12 +370,12 @@ Program FromProtoBytes(std::string_view bytes, std::shared_ptr<const OpSet> ops,
                                               static_cast<int>(payload.size()));
     in.SetRecursionLimit(kMessageDepth);
     if (!message->ParseFromCodedStream(&in) || !in.ConsumedEntireMessage()) {
-      Fail("the program is damaged, or nested too deep");
+      Fail(ErrorCode::kInvalidProgram, "the program is damaged, or nested too deep");
     }
     size_t dim_budget = ProtoPools::BudgetOf(payload.size());
     return std::move(*Reader(*message, std::move(ops), nullptr, dim_budget, 0).Read());
   } catch (const Error& e) {
-    throw Error(fmt::format("{}: {}", name_for_errors, e.what()));
+    throw Error(fmt::format("{}: {}", name_for_errors, e.what()), e.code());
   }
 }
 

@@ -103,7 +103,8 @@ class Writer {
   // 1 + the place of the type, 0 for the empty one.
   uint32_t PutType(const Type& type, int depth = 0) {
     if (!type) return 0;
-    if (depth > ProtoLimits::kElementDepth) Fail("a type is nested too deep to be stored");
+    if (depth > ProtoLimits::kElementDepth)
+      Fail(ErrorCode::kInvalidProgram, "a type is nested too deep to be stored");
     const std::string key = type.ToString();
     if (auto it = types_.find(key); it != types_.end()) return it->second;
     v1::Type message;
@@ -126,7 +127,8 @@ class Writer {
   }
 
   void WriteAttr(const Attr& attr, int depth, v1::Attr& out) {
-    if (depth > ProtoLimits::kAttrDepth) Fail("an attribute is nested too deep to be stored");
+    if (depth > ProtoLimits::kAttrDepth)
+      Fail(ErrorCode::kInvalidProgram, "an attribute is nested too deep to be stored");
     if (auto* b = attr.get<bool>()) {
       out.set_boolean(*b);
     } else if (auto* d = attr.get<Dim>()) {
@@ -177,7 +179,8 @@ class Writer {
   }
 
   void WriteBlock(const Block& block, int depth, v1::Block& out) {
-    if (depth > ProtoLimits::kBlockDepth) Fail("blocks are nested too deep to be stored");
+    if (depth > ProtoLimits::kBlockDepth)
+      Fail(ErrorCode::kInvalidProgram, "blocks are nested too deep to be stored");
     const uint32_t before = visible_;
     for (int i = 0; i < block.num_args(); ++i) Define(*block.arg(i), *out.add_args());
     for (const Op* op = block.first(); op; op = op->next()) WriteOp(*op, depth, *out.add_ops());
@@ -262,7 +265,8 @@ class Writer {
       WriteCall((*instance)->call, 0, *to.mutable_call());
       Put((*instance)->at, to);
     } else if (auto* builder = std::get_if<std::unique_ptr<BuilderDecl>>(&item)) {
-      if (depth >= ProtoLimits::kBuilderDepth) Fail("builders are nested too deep to be stored");
+      if (depth >= ProtoLimits::kBuilderDepth)
+        Fail(ErrorCode::kInvalidProgram, "builders are nested too deep to be stored");
       v1::Builder& to = *out.mutable_builder();
       to.set_name((*builder)->name);
       WriteStatics((*builder)->params, *to.mutable_params());
@@ -275,7 +279,7 @@ class Writer {
 
   void WriteImport(const Import& import, v1::Import& out) {
     if (import_depth_ >= ProtoLimits::kImportDepth)
-      Fail("imports are nested too deep to be stored");
+      Fail(ErrorCode::kInvalidProgram, "imports are nested too deep to be stored");
     out.set_alias(import.alias);
     out.set_path(import.path);
     Put(import.at, out);
@@ -311,11 +315,12 @@ std::string ToProtoBytes(const Program& program, const ProtoOptions& options) {
   try {
     Writer(program, options, 0).Write(nullptr, *message);
   } catch (const Error& e) {
-    Fail("storing program {}: {}", program.name, e.what());
+    Fail(e.code(), "storing program {}: {}", program.name, e.what());
   }
   const size_t size = message->ByteSizeLong();
   if (size > ProtoLimits::kBytes) {
-    Fail("storing program {}: it takes {} bytes; at most {} can be read back", program.name, size,
+    Fail(ErrorCode::kInvalidProgram,
+         "storing program {}: it takes {} bytes; at most {} can be read back", program.name, size,
          ProtoLimits::kBytes);
   }
   std::string payload;

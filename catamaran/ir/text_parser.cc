@@ -230,8 +230,8 @@ namespace catamaran {
 Program Parse(std::string_view text, std::string_view file_name, std::shared_ptr<const OpSet> ops,
               const BuilderSet& builders, const ParseOptions& options) {
   if (text.size() > kMaxProgramText) {
-    Fail("{}: the text has {} bytes; a program has at most {}", file_name, text.size(),
-         kMaxProgramText);
+    Fail(ErrorCode::kInvalidProgram, "{}: the text has {} bytes; a program has at most {}",
+         file_name, text.size(), kMaxProgramText);
   }
   text::Session session{
       std::move(ops),          &builders, &options, std::make_shared<SourceTable>(), {},

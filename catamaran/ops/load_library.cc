@@ -58,7 +58,7 @@ void Load(OpSet& ops, BuilderSet* builders, const std::string& path) {
     if (define_ops != nullptr) define_ops(ops);
     if (add_builders != nullptr && builders != nullptr) add_builders(*builders);
   } catch (const Error& e) {
-    Fail("{}: {}", path, e.what());
+    Fail(e.code(), "{}: {}", path, e.what());
   }
 }
 

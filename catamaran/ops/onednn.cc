@@ -46,7 +46,7 @@ class PlainPrimitive final : public Primitive {
     try {
       instance->Run(*this, const_cast<float*>(a), const_cast<float*>(b), out);
     } catch (const dnnl::error& e) {
-      Fail("oneDNN: {}", e.what());
+      Fail(CodeOf(e.status), "oneDNN: {}", e.what());
     }
     std::lock_guard lock(mutex_);
     idle_.push_back(std::move(instance));
@@ -97,7 +97,8 @@ class PlainPrimitive final : public Primitive {
     }
 
     static void Check(dnnl_status_t status, const char* what) {
-      if (status != dnnl_success) Fail("oneDNN could not {}: status {}", what, int(status));
+      if (status != dnnl_success)
+        Fail(CodeOf(status), "oneDNN could not {}: status {}", what, int(status));
     }
 
     dnnl::stream stream;
@@ -132,7 +133,7 @@ std::unique_ptr<Primitive> Make(const char* what, F&& make) {
   try {
     return make();
   } catch (const dnnl::error& e) {
-    Fail("oneDNN cannot prepare {}: {}", what, e.what());
+    Fail(CodeOf(e.status), "oneDNN cannot prepare {}: {}", what, e.what());
   }
 }
 
@@ -148,7 +149,8 @@ void Sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, 
   const OneThread one_thread;
   const dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k,
                                           1, a, lda, b, ldb, 0, c, ldc);
-  if (status != dnnl_success) Fail("oneDNN: sgemm: status {}", static_cast<int>(status));
+  if (status != dnnl_success)
+    Fail(CodeOf(status), "oneDNN: sgemm: status {}", static_cast<int>(status));
 }
 
 std::unique_ptr<Primitive> MakeMatmul(bool transpose_a, bool transpose_b, int64_t m, int64_t n,

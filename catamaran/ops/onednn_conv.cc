@@ -305,7 +305,7 @@ class BlockedConv final : public Conv {
         Give(size, std::move(worker));
       }
     } catch (const dnnl::error &e) {
-      Fail("oneDNN: {}", e.what());
+      Fail(CodeOf(e.status), "oneDNN: {}", e.what());
     }
   }
 
@@ -382,7 +382,7 @@ std::unique_ptr<Conv> MakeConv(ConvKind kind, const ConvSizes &sizes, bool bias,
   try {
     return std::make_unique<BlockedConv>(kind, sizes, bias, y_channels);
   } catch (const dnnl::error &e) {
-    Fail("oneDNN cannot prepare a convolution: {}", e.what());
+    Fail(CodeOf(e.status), "oneDNN cannot prepare a convolution: {}", e.what());
   }
 }
 

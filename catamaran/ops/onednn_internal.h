@@ -8,7 +8,14 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "catamaran/base/error.h"
+
 namespace catamaran::onednn {
+
+// We ask oneDNN only for what it says that it can do: whatever else it reports is a bug.
+inline ErrorCode CodeOf(dnnl_status_t status) {
+  return status == dnnl_out_of_memory ? ErrorCode::kResourceExhausted : ErrorCode::kInternal;
+}
 
 // oneDNN asks OpenMP how many threads to use; OpenMP keeps the answer for each thread apart. While
 // this lives it is 1 on the calling thread; then what the caller had before. The functions are

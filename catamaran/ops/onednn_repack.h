@@ -20,7 +20,7 @@ inline dnnl::primitive_attr OwnScratchpad() {
 
 inline void Check(dnnl_status_t status, const char* what) {
   if (status != dnnl_success) {
-    Fail("oneDNN could not {}: status {}", what, static_cast<int>(status));
+    Fail(CodeOf(status), "oneDNN could not {}: status {}", what, static_cast<int>(status));
   }
 }
 

@@ -148,7 +148,8 @@ T ApplyScalar(ScalarKind kind, T a, [[maybe_unused]] T b, [[maybe_unused]] T c) 
     default:
       break;
   }
-  Fail("internal error: {} does not work on this element type", InfoOf(kind).op);
+  Fail(ErrorCode::kInternal, "internal error: {} does not work on this element type",
+       InfoOf(kind).op);
 }
 
 }  // namespace catamaran

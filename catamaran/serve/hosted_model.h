@@ -52,6 +52,8 @@ struct HostedModel {
   // How `state` was loaded (`loaded.state` is moved from), for MakeCommits; nothing if the
   // directory held no state: then it has initial values, or those that the config named.
   std::optional<LoadedState> loaded;
+  // Commits that are damaged and were passed over when `state` was loaded.
+  std::vector<std::string> warnings;
 };
 
 // Makes what a model learns by; returns when all that the log holds is learned, so that the model

@@ -117,6 +117,8 @@ struct LearningStatus {
   bool running = false;  // false: stopped, or stopped by `problem`
   bool paused = false;
   std::string problem;  // why learning stands still or what was refused last; empty: all is well
+  std::string past_problem;     // the one that was resolved last; empty: none
+  int64_t past_problem_ns = 0;  // when that was
 
   int64_t step = 0;              // of the state
   int64_t steps = 0;             // batches since the log's beginning, learned, refused or skipped
@@ -137,6 +139,9 @@ struct LearningStatus {
   int64_t duplicate_keys = 0;    // retries, by their idempotency keys
   int64_t idempotency_keys = 0;  // remembered
   int64_t dropped_examples = 0;  // since too many were waiting
+  // Since the process began: answers that the log did not take, and feedback for them, which is
+  // accepted and cannot be joined (learn/lost_impressions.h).
+  int64_t lost_impressions = 0, feedback_for_lost = 0;
 
   // Rows and parameters, so far, that kept numbers since the next ones would not be finite.
   int64_t unwritten = 0;

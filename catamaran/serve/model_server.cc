@@ -8,13 +8,13 @@
 #include <charconv>
 #include <chrono>
 #include <exception>
-#include <new>
 #include <random>
 #include <utility>
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/suggest.h"
 #include "catamaran/nn/standard.h"
+#include "catamaran/serve/guarded.h"
 #include "catamaran/serve/learning.h"
 
 namespace catamaran {
@@ -43,6 +43,13 @@ int64_t VersionNumber(std::string_view version) {
       std::from_chars(version.data(), version.data() + version.size(), number);
   const bool whole = error == std::errc() && end == version.data() + version.size();
   return whole && number > 0 ? number : 0;
+}
+
+// Learning goes on from an older commit, which is no reason to stop and one to look at the disk.
+void WarnOfDamage(const HostedModel& model) {
+  for (const std::string& warning : model.warnings) {
+    model.log->Write(LogLevel::kWarning, "damaged_commit", model.name, {{"why", warning}});
+  }
 }
 
 }  // namespace
@@ -189,6 +196,7 @@ std::shared_ptr<ServedModel> ModelServer::Make(const std::string& name, const st
     HostedModel model = LoadModel(*options_.fs, options_.words, name, config, directory);
     model.version = version;
     model.log = options_.log;
+    WarnOfDamage(model);
     return std::make_shared<ServedModel>(std::move(model), start, *options_.metrics);
   };
   try {
@@ -210,6 +218,7 @@ void ModelServer::LearnAgain(const ServedModel& version, LearningSwitch& learnin
   HostedModel model = version.LearningAgain();
   model.open_log = log;
   LoadStateOf(model);
+  WarnOfDamage(model);
   learning.Restore(*version.learning(), options_.start_learning(std::move(model)));
 }
 
@@ -258,19 +267,15 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
       log = learns->learning()->HandOver();
     }
     made = Make(name, version, config, learning, log);
-  } catch (const Error& error) {
-    status = {StatusCode::kInvalidArgument, error.what()};
-  } catch (const std::bad_alloc&) {
-    status = {StatusCode::kResourceExhausted, "there is not enough memory to load it"};
-  } catch (const std::exception& error) {
-    status = {StatusCode::kInternal, error.what()};
+  } catch (...) {
+    status = StatusOfException();
   }
   if (ended && !status.ok()) {
     try {
       LearnAgain(*learns, *learning, log);
     } catch (const std::exception& error) {
-      status.message +=
-          fmt::format("; version {} does not learn any more: {}", learns->version(), error.what());
+      status.message += fmt::format("; version {} does not learn any more: {}", learns->version(),
+                                    DescribeError(error));
     }
   }
   if (ended) learning->Go();

@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "catamaran/commit/commit_directory.h"
 #include "catamaran/nn/standard.h"
 #include "catamaran/serve/model_details.h"
 #include "catamaran/serve/serve_test_util.h"
@@ -503,6 +504,35 @@ TEST(ModelServer, AModelGoesOnWithTheStateOfItsDirectory) {
   Answer answer;
   server.Infer(TasteRequest({1, 2}, {1}), answer.done());
   EXPECT_EQ(answer["p"].data<float>()[0], 0.5f);
+}
+
+// It was only in the number of the commit, in a line of information.
+TEST(ModelServer, ADamagedCommitThatIsPassedOverIsAWarningWithTheFilesName) {
+  FaultyFileSystem fs;
+  WriteFileAtomically(fs, "taste.ctm", testing::kTasteProgram);
+  const auto words = Vocabulary{StandardOps(), StandardBuilders()};
+  ModelConfig config;
+  config.program = "taste.ctm";
+  const HostedModel model = LoadModel(fs, words, "taste", config, "");
+  const std::string state = StateDirectoryOf("data/taste");
+  fs.MakeDirectories(state);
+  const auto commits = MakeCommits(fs, state, *model.flat, *model.state);
+  commits->Commit();
+  const std::string newest = JoinPath(state, DenseFileName(commits->Commit().commit));
+  fs.FlipBit(newest, 8 * (fs.ReadAll(newest).size() - 1));
+
+  std::vector<std::string> warnings;
+  EventLog log(LogFormat::kText, LogLevel::kWarning,
+               [&](LogLevel, std::string_view line) { warnings.emplace_back(line); });
+  ModelServerOptions options;
+  options.fs = &fs;
+  options.data_directory = "data";
+  options.log = &log;
+  ModelServer server(options);
+  ASSERT_TRUE(server.Load("taste", config).ok());
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("warning damaged_commit model=taste"));
+  EXPECT_THAT(warnings[0], HasSubstr(newest));
 }
 
 TEST(ModelServer, WhatHappensIsCountedByModelAndVersion) {

@@ -61,7 +61,8 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
     infer_ = Compile(*model_.flat, std::move(ordered), compile);
   }
   if (infer_->commits()) {
-    Fail("{}: {} changes state: a function that answers requests only reads it",
+    Fail(ErrorCode::kInvalidProgram,
+         "{}: {} changes state: a function that answers requests only reads it",
          model_.config.program, model_.entry.infer);
   }
   signature_ = std::make_unique<const Signature>(*infer_);

@@ -43,7 +43,8 @@ void IdempotencyKeys::Save(stream::v1::KeyState& state) const {
 
 void IdempotencyKeys::Load(const stream::v1::KeyState& state) {
   if (state.second_size() != state.first_size() || state.time_ns_size() != state.first_size()) {
-    Fail("idempotency keys: damaged: {}, {} and {} values that belong together", state.first_size(),
+    Fail(ErrorCode::kStorage,
+         "idempotency keys: damaged: {}, {} and {} values that belong together", state.first_size(),
          state.second_size(), state.time_ns_size());
   }
   order_.clear();

@@ -18,7 +18,8 @@ std::string BytesOf(const Buffer<T>& buffer) {
 
 template <class T>
 void FromBytes(const std::string& bytes, Buffer<T>& buffer) {
-  if (bytes.size() % sizeof(T) != 0) Fail("{}: damaged: {} bytes of a column", kWhat, bytes.size());
+  if (bytes.size() % sizeof(T) != 0)
+    Fail(ErrorCode::kBadData, "{}: damaged: {} bytes of a column", kWhat, bytes.size());
   buffer.resize(bytes.size() / sizeof(T));
   if (!bytes.empty()) std::memcpy(buffer.data(), bytes.data(), bytes.size());
 }
@@ -49,10 +50,11 @@ LoggedRows EncodeRows(uint64_t schema_id, const RowBlock& block, int64_t rows,
 void DecodeRows(const LoggedRows& rows, const Schema& schema, RowBlock& out) {
   const auto message = ParseMessage<proto::Columns>(std::as_bytes(std::span(rows.bytes)), kWhat);
   if (message.columns_size() != schema.size()) {
-    Fail("{}: damaged: {} columns; their schema has {}", kWhat, message.columns_size(),
-         schema.size());
+    Fail(ErrorCode::kBadData, "{}: damaged: {} columns; their schema has {}", kWhat,
+         message.columns_size(), schema.size());
   }
-  if (rows.rows < 0 || rows.rows > INT32_MAX) Fail("{}: damaged: {} rows", kWhat, rows.rows);
+  if (rows.rows < 0 || rows.rows > INT32_MAX)
+    Fail(ErrorCode::kBadData, "{}: damaged: {} rows", kWhat, rows.rows);
   out.Begin(schema);
   for (int c = 0; c < schema.size(); ++c) {
     const proto::Columns::Values& values = message.columns(c);
@@ -67,7 +69,8 @@ void DecodeRows(const LoggedRows& rows, const Schema& schema, RowBlock& out) {
     one.SetRows(1);
     one.Check(kWhat);
     if (static_cast<uint64_t>(rows.rows) * values.ByteSizeLong() > kMaxExpandedBytes) {
-      Fail("{}: damaged: {} bytes for each of {} rows", kWhat, values.ByteSizeLong(), rows.rows);
+      Fail(ErrorCode::kBadData, "{}: damaged: {} bytes for each of {} rows", kWhat,
+           values.ByteSizeLong(), rows.rows);
     }
     for (int64_t r = 0; r < rows.rows; ++r) all.AppendRows(one, 0, 1);
     out[c] = std::move(all[0]);

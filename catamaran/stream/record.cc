@@ -26,12 +26,14 @@ constexpr std::array<std::pair<RecordType, const char*>, 11> kNames = {{
 }};
 
 void CheckRows(int64_t rows, std::string_view what) {
-  if (rows < 1 || rows > INT32_MAX) Fail("{}: damaged: it has {} rows", what, rows);
+  if (rows < 1 || rows > INT32_MAX)
+    Fail(ErrorCode::kStorage, "{}: damaged: it has {} rows", what, rows);
 }
 
 void CheckCount(size_t found, int64_t wanted, std::string_view of, std::string_view what) {
   if (found != static_cast<size_t>(wanted)) {
-    Fail("{}: damaged: it has {} {}; {} belong there", what, found, of, wanted);
+    Fail(ErrorCode::kStorage, "{}: damaged: it has {} {}; {} belong there", what, found, of,
+         wanted);
   }
 }
 
@@ -70,10 +72,12 @@ void ToProto(const JoinSettings& from, proto::JoinSettings& to) {
 void FromProto(const proto::JoinSettings& from, JoinSettings& to) {
   to = {};
   if (from.labels_size() > kMaxLabels) {
-    Fail("damaged: {} labels; there are at most {}", from.labels_size(), kMaxLabels);
+    Fail(ErrorCode::kStorage, "damaged: {} labels; there are at most {}", from.labels_size(),
+         kMaxLabels);
   }
   for (const proto::LabelRule& label : from.labels()) {
-    if (label.window_ns() < 0 || label.late_ns() < 0) Fail("damaged: a window of negative length");
+    if (label.window_ns() < 0 || label.late_ns() < 0)
+      Fail(ErrorCode::kStorage, "damaged: a window of negative length");
     to.labels.push_back({label.label(), label.event(), label.window_ns(), label.negative(),
                          label.negative_value(), label.late_ns(), label.late_weight(),
                          label.from_session()});
@@ -145,8 +149,8 @@ void Decode(std::span<const std::byte> payload, ExampleRecord& record) {
   record.labels.assign(message.labels().begin(), message.labels().end());
   record.weights.assign(message.weights().begin(), message.weights().end());
   if (record.labels.size() % static_cast<size_t>(record.rows.rows) != 0) {
-    Fail("{}: damaged: it has {} labels and {} rows", kWhat, record.labels.size(),
-         record.rows.rows);
+    Fail(ErrorCode::kStorage, "{}: damaged: it has {} labels and {} rows", kWhat,
+         record.labels.size(), record.rows.rows);
   }
   if (!record.weights.empty()) {
     CheckCount(record.weights.size(), record.rows.rows, "weights", kWhat);

@@ -28,7 +28,8 @@ void FromProto(const proto::Feedback::Item& from, FeedbackRecord::Item& to);
 template <class Message>
 std::string Serialize(const Message& message) {
   std::string bytes;
-  if (!message.SerializeToString(&bytes)) Fail("a record of more than 2 GB cannot be written");
+  if (!message.SerializeToString(&bytes))
+    Fail(ErrorCode::kResourceExhausted, "a record of more than 2 GB cannot be written");
   return bytes;
 }
 
@@ -38,7 +39,7 @@ Message ParseMessage(std::span<const std::byte> bytes, std::string_view what) {
   Message message;
   if (bytes.size() > INT32_MAX ||
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    Fail("{}: damaged: these {} bytes are not one", what, bytes.size());
+    Fail(ErrorCode::kStorage, "{}: damaged: these {} bytes are not one", what, bytes.size());
   }
   return message;
 }

@@ -216,13 +216,14 @@ void Expiry::Load(std::string_view bytes) {
   StateReader in("expiry", bytes);
   const auto version = in.Get<uint32_t>();
   if (version != kVersion)
-    Fail("table: the saved expiry has version {}, not {}", version, kVersion);
+    Fail(ErrorCode::kStorage, "table: the saved expiry has version {}, not {}", version, kVersion);
   started_ = in.Get<uint8_t>() != 0;
   now_ = in.Get<int64_t>();
   next_sweep_ = in.Get<int64_t>();
   bytes_ = in.Get<int64_t>();
   const auto pass = in.Get<uint8_t>();
-  if (pass > static_cast<uint8_t>(Pass::kRemove)) Fail("table: the saved expiry is damaged");
+  if (pass > static_cast<uint8_t>(Pass::kRemove))
+    Fail(ErrorCode::kStorage, "table: the saved expiry is damaged");
   pass_ = static_cast<Pass>(pass);
   pass_time_ = in.Get<int64_t>();
   pass_rows_ = in.Get<int64_t>();
@@ -233,7 +234,7 @@ void Expiry::Load(std::string_view bytes) {
   histogram_.assign(pass_ == Pass::kMeasure ? kBins : 0, 0);
   for (auto full = in.Get<uint32_t>(); full > 0; --full) {
     const auto bin = in.Get<uint32_t>();
-    if (bin >= histogram_.size()) Fail("table: the saved expiry is damaged");
+    if (bin >= histogram_.size()) Fail(ErrorCode::kStorage, "table: the saved expiry is damaged");
     histogram_[bin] = in.Get<int64_t>();
   }
   in.End();

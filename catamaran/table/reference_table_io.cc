@@ -17,12 +17,12 @@ class Reader {
     for (const auto& [found, tensor] : tensors_) {
       if (found != name) continue;
       if (tensor.dtype() != DTypeOf<T> || tensor.shape() != shape) {
-        Fail("table: {} is {}{}; wanted {}{}", name, Name(tensor.dtype()),
+        Fail(ErrorCode::kStorage, "table: {} is {}{}; wanted {}{}", name, Name(tensor.dtype()),
              tensor.shape().ToString(), Name(DTypeOf<T>), shape.ToString());
       }
       return tensor.template data<T>();
     }
-    Fail("table: {} is missing", name);
+    Fail(ErrorCode::kStorage, "table: {} is missing", name);
   }
 
   // The length of a vector, whatever it holds.
@@ -30,7 +30,7 @@ class Reader {
     for (const auto& [found, tensor] : tensors_) {
       if (found == name && tensor.rank() == 1) return tensor.dim(0);
     }
-    Fail("table: {} is missing or not a vector", name);
+    Fail(ErrorCode::kStorage, "table: {} is missing or not a vector", name);
   }
 
  private:
@@ -149,7 +149,7 @@ void ReferenceTable::Import(const NamedTensors& tensors) {
     std::vector<uint32_t*> made;
     for (size_t i = 0; i < keys.size(); ++i) {
       const auto [it, is_new] = entries.try_emplace(config().Hash(keys[i]));
-      if (!is_new) Fail("table: key {} stands twice among the keys", keys[i]);
+      if (!is_new) Fail(ErrorCode::kStorage, "table: key {} stands twice among the keys", keys[i]);
       it->second.c = c;
       it->second.record.resize(static_cast<size_t>(layout().of(c).words));
       uint32_t* record = it->second.record.data();

@@ -123,7 +123,7 @@ void TableSketch::Load(std::string_view bytes) {
   StateReader in("sketch", bytes);
   const auto version = in.Get<uint32_t>();
   if (version != kVersion)
-    Fail("table: the saved sketch has version {}, not {}", version, kVersion);
+    Fail(ErrorCode::kStorage, "table: the saved sketch has version {}, not {}", version, kVersion);
   const auto size = in.Get<uint64_t>();
   const auto bits = in.Get<uint32_t>();
   if (size != counters_.size() || bits != static_cast<uint32_t>(counter_bits_)) {

@@ -42,18 +42,19 @@ class StateReader {
     return value;
   }
   void GetBytes(void* to, size_t size) {
-    if (size > rest_.size()) Fail("table: the saved {} ends early", what_);
+    if (size > rest_.size()) Fail(ErrorCode::kStorage, "table: the saved {} ends early", what_);
     std::memcpy(to, rest_.data(), size);
     rest_.remove_prefix(size);
   }
   std::string GetString(size_t size) {
-    if (size > rest_.size()) Fail("table: the saved {} ends early", what_);
+    if (size > rest_.size()) Fail(ErrorCode::kStorage, "table: the saved {} ends early", what_);
     std::string text(rest_.substr(0, size));
     rest_.remove_prefix(size);
     return text;
   }
   void End() const {
-    if (!rest_.empty()) Fail("table: the saved {} is {} bytes too long", what_, rest_.size());
+    if (!rest_.empty())
+      Fail(ErrorCode::kStorage, "table: the saved {} is {} bytes too long", what_, rest_.size());
   }
 
  private:

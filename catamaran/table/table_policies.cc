@@ -69,7 +69,7 @@ void TablePolicies::Load(const TableExtras& extras) {
   if (extras.empty()) return;
   const auto get = [&](const char* name) -> const std::string& {
     const auto it = extras.find(name);
-    if (it == extras.end()) Fail("table: the saved state has no {}", name);
+    if (it == extras.end()) Fail(ErrorCode::kStorage, "table: the saved state has no {}", name);
     return it->second;
   };
   StateReader counts("counts", get("counts"));

@@ -31,10 +31,11 @@ class StackValue {
 
   // An Error when the stack is empty or its last value has another size.
   void Pop(void* data, size_t bytes) {
-    if (ends_.empty()) Fail("a value was popped from an empty stack");
+    if (ends_.empty()) Fail(ErrorCode::kInvalidProgram, "a value was popped from an empty stack");
     const size_t begin = ends_.size() > 1 ? ends_[ends_.size() - 2] : 0;
     if (ends_.back() - begin != bytes) {
-      Fail("the last value of the stack has {} bytes; wanted {}", ends_.back() - begin, bytes);
+      Fail(ErrorCode::kInvalidProgram, "the last value of the stack has {} bytes; wanted {}",
+           ends_.back() - begin, bytes);
     }
     if (bytes > 0) std::memcpy(data, bytes_.data() + begin, bytes);
     bytes_.resize(begin);

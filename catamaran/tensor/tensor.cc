@@ -154,7 +154,8 @@ void CheckBoolBytes(const Tensor& tensor, std::string_view what) {
   const auto* bytes = static_cast<const uint8_t*>(tensor.raw_data());
   for (int64_t i = 0; i < tensor.num_elements(); ++i) {
     if (bytes[i] > 1) {
-      Fail("{}: element {} of a bool tensor is the byte {}, wanted 0 or 1", what, i, bytes[i]);
+      Fail(ErrorCode::kBadData, "{}: element {} of a bool tensor is the byte {}, wanted 0 or 1",
+           what, i, bytes[i]);
     }
   }
 }

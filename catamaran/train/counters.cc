@@ -67,7 +67,8 @@ TrainCounters ParseCounters(const std::string& text, const std::string& what) {
     c.settings = json.at("settings").get<RunSettings>();
     return c;
   } catch (const nlohmann::json::exception& error) {
-    Fail("{}: what the trainer has saved cannot be read: {}", what, error.what());
+    Fail(ErrorCode::kStorage, "{}: what the trainer has saved cannot be read: {}", what,
+         error.what());
   }
 }
 

@@ -32,10 +32,10 @@ Evaluator::Evaluator(const Program& flat, const EntryPoints& entry, const Schema
     if (scorer_->empty()) scorer_.reset();
   }
   if (!evaluate_ && !scorer_) {
-    Fail(
-        "{} cannot be evaluated: it has neither a function loss or evaluate, nor infer and an "
-        "argument of train that infer lacks",
-        flat.name);
+    Fail(ErrorCode::kInvalidProgram,
+         "{} cannot be evaluated: it has neither a function loss or evaluate, nor infer and an "
+         "argument of train that infer lacks",
+         flat.name);
   }
 }
 

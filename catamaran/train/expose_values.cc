@@ -24,7 +24,8 @@ Value* FindValue(const Function& f, const std::string& name) {
     }
   }
   const std::string near = Suggest(name, names);
-  Fail("{} has no value {}{}", f.name, name, near.empty() ? "" : "; did you mean " + near + "?");
+  Fail(ErrorCode::kInvalidProgram, "{} has no value {}{}", f.name, name,
+       near.empty() ? "" : "; did you mean " + near + "?");
 }
 
 bool IsResult(const Function& f, const std::string& name) {

@@ -86,9 +86,9 @@ void Convert(const FeedBinding& binding, const BoundArgument& argument, size_t p
   const DType to = argument.type.dtype();
   const int64_t bad = ConvertNumbers(source.dtype, source.at(index), to, target, count);
   if (bad < 0) return;
-  Fail("{}: row {} of the batch has {} in column {}, which is no {}", binding.Describe(argument),
-       RowOf(source, index + bad, rows), NumberText(source.dtype, source.data, index + bad),
-       argument.columns[part], Name(to));
+  Fail(ErrorCode::kBadData, "{}: row {} of the batch has {} in column {}, which is no {}",
+       binding.Describe(argument), RowOf(source, index + bad, rows),
+       NumberText(source.dtype, source.data, index + bad), argument.columns[part], Name(to));
 }
 
 // All parts of one row after another, row after row. Returns the elements of each row, or -1 where
@@ -163,8 +163,8 @@ void Feeder::FeedDense(const BoundArgument& argument, const RowBlock& block, Mem
   if (!known) wanted = rows > 0 ? count(0) : 0;
   for (int64_t r = 0; r < rows; ++r) {
     if (count(r) == wanted) continue;
-    Fail("{}: row {} of the batch has {} numbers in {}; wanted {}{}", binding_.Describe(argument),
-         r, count(r), fmt::join(argument.columns, ", "), wanted,
+    Fail(ErrorCode::kBadData, "{}: row {} of the batch has {} numbers in {}; wanted {}{}",
+         binding_.Describe(argument), r, count(r), fmt::join(argument.columns, ", "), wanted,
          known ? "" : ", as in the first row. For rows of different length declare [B, *T]");
   }
   feed.tensor.dtype = dtype;

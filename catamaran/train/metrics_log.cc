@@ -52,7 +52,7 @@ MetricsLine ParseLine(const std::string& text, const std::string& what) {
     line.event_time = json.value("event_time", int64_t{0});
     return line;
   } catch (const nlohmann::json::exception& error) {
-    Fail("{}: {}", what, error.what());
+    Fail(ErrorCode::kStorage, "{}: {}", what, error.what());
   }
 }
 
@@ -75,7 +75,8 @@ MetricsLog::MetricsLog(FileSystem& fs, const std::string& path, uint64_t size) :
   }
   const uint64_t found = fs.OpenRead(path)->size();
   if (found < size) {
-    Fail("{}: it has {} bytes; when the run was committed it had {}. Somebody has cut it", path,
+    Fail(ErrorCode::kStorage,
+         "{}: it has {} bytes; when the run was committed it had {}. Somebody has cut it", path,
          found, size);
   }
   if (found > size) fs.Truncate(path, size);

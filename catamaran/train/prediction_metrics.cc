@@ -30,7 +30,7 @@ void Put(std::string& bytes, const T* values, size_t count) {
 template <class T>
 void Take(std::string_view& bytes, T* values, size_t count) {
   if (bytes.size() / sizeof(T) < count)
-    Fail("metrics of a run that goes on: the bytes end too early");
+    Fail(ErrorCode::kStorage, "metrics of a run that goes on: the bytes end too early");
   if (count > 0) std::memcpy(values, bytes.data(), count * sizeof(T));
   bytes.remove_prefix(count * sizeof(T));
 }
@@ -174,7 +174,8 @@ void PredictionMetrics::Load(std::string_view bytes) {
   uint64_t counts[3];
   Take(bytes, counts, 3);
   Take(bytes, &sums_, 1);
-  if (counts[1] > bytes.size() || counts[2] > bytes.size()) Fail("metrics of a run: damaged");
+  if (counts[1] > bytes.size() || counts[2] > bytes.size())
+    Fail(ErrorCode::kStorage, "metrics of a run: damaged");
   rows_ = static_cast<int64_t>(counts[0]);
   predictions_.resize(counts[1]);
   labels_.resize(counts[1]);
@@ -182,7 +183,8 @@ void PredictionMetrics::Load(std::string_view bytes) {
   Take(bytes, predictions_.data(), predictions_.size());
   Take(bytes, labels_.data(), labels_.size());
   Take(bytes, weights_.data(), weights_.size());
-  if (!bytes.empty()) Fail("metrics of a run that goes on: {} bytes too many", bytes.size());
+  if (!bytes.empty())
+    Fail(ErrorCode::kStorage, "metrics of a run that goes on: {} bytes too many", bytes.size());
 }
 
 void RowAverages::Add(size_t i, double value, int64_t rows) {

@@ -135,10 +135,11 @@ std::string Scorer::Save() const {
 void Scorer::Load(std::string_view bytes) {
   for (Pair& pair : pairs_) {
     uint64_t size = 0;
-    if (bytes.size() < sizeof(size)) Fail("metrics of a run that goes on: damaged");
+    if (bytes.size() < sizeof(size))
+      Fail(ErrorCode::kStorage, "metrics of a run that goes on: damaged");
     std::copy_n(bytes.data(), sizeof(size), reinterpret_cast<char*>(&size));
     bytes.remove_prefix(sizeof(size));
-    if (bytes.size() < size) Fail("metrics of a run that goes on: damaged");
+    if (bytes.size() < size) Fail(ErrorCode::kStorage, "metrics of a run that goes on: damaged");
     pair.metrics.Load(bytes.substr(0, size));
     bytes.remove_prefix(size);
   }

@@ -164,12 +164,12 @@ void Trainer::FailRefused() {
   counters_.refused_in_a_row = 0;
   here_ = data_.pipeline->position();
   waiting_ = nullptr;
-  Fail(
-      "{}: {} steps in a row were refused, as the loss was not finite{}; nothing was learned from "
-      "them. Step {} of the state is the last good one{}. A lower learning rate, clip() around "
-      "grad(), or a look at the rows from batch {} on may help",
-      entry_.train, refused, loss, state_->step(),
-      options_.out.empty() ? "" : ", committed in " + latest(), counters_.batches - refused + 1);
+  Fail(ErrorCode::kBadData,
+       "{}: {} steps in a row were refused, as the loss was not finite{}; nothing was learned from "
+       "them. Step {} of the state is the last good one{}. A lower learning rate, clip() around "
+       "grad(), or a look at the rows from batch {} on may help",
+       entry_.train, refused, loss, state_->step(),
+       options_.out.empty() ? "" : ", committed in " + latest(), counters_.batches - refused + 1);
 }
 
 void Trainer::Predict(const Batch& batch, int64_t event_time) {
@@ -240,7 +240,7 @@ void Trainer::Validate() {
     if (stop_.load(std::memory_order_relaxed)) return;
   }
   if (evaluator_->rows() == 0)
-    Fail("{}: there are no rows to validate on", NameOf(*options_.valid));
+    Fail(ErrorCode::kBadData, "{}: there are no rows to validate on", NameOf(*options_.valid));
   counters_.validation_due = false;
   counters_.last_validation = counters_.batches;
   if (counters_.batches > counters_.logged_batches) LogTraining(began);

@@ -42,10 +42,10 @@ Trainer::Trainer(FileSystem& fs, Program flat, TrainerOptions options)
   train_ = open ? Compile(flat_, CloneFunction(*open), options_.compile)
                 : Compile(flat_, entry_.train, options_.compile);
   if (!train_->commits()) {
-    Fail(
-        "{} learns nothing: it has no commit region. A program trains with a function such as "
-        "train = adam(grad(loss), lr=0.001)",
-        entry_.train);
+    Fail(ErrorCode::kInvalidProgram,
+         "{} learns nothing: it has no commit region. A program trains with a function such as "
+         "train = adam(grad(loss), lr=0.001)",
+         entry_.train);
   }
   results_ = std::make_unique<ScalarResults>(*train_);
   observers_ = std::make_unique<MetricObservers>(flat_, options_.compile);

@@ -92,7 +92,7 @@ class Binder {
       }
       outputs_.push_back({line.name, node});
     }
-    if (outputs_.empty()) Fail("{}: there is no output", source_.path);
+    if (outputs_.empty()) Fail(ErrorCode::kInvalidProgram, "{}: there is no output", source_.path);
     const uint64_t hash = Hash();
     return std::make_shared<FeatureGraph>(std::move(nodes_), outputs_, hash, source_.path,
                                           std::make_shared<Features>(features_));

@@ -13,7 +13,7 @@ namespace catamaran {
 using Kind = FeatureExpr::Kind;
 
 void FeatureArgs::FailRow(int64_t row, const std::string& message) const {
-  catamaran::Fail("{}: row {}: {}", place, row, message);
+  catamaran::Fail(ErrorCode::kBadData, "{}: row {}: {}", place, row, message);
 }
 
 FeatureCall::FeatureCall(const FeatureSource& source, const FeatureExpr& expr, std::string output,

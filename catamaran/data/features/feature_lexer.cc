@@ -153,8 +153,8 @@ void FailAt(const FeatureSource& source, FeaturePlace place, const std::string& 
     const auto byte = static_cast<unsigned char>(line[i]);
     if ((byte & 0xc0) != 0x80) below += byte == '\t' ? '\t' : ' ';
   }
-  Fail("{}:{}:{}: {}\n{:5} | {}\n      | {}^", source.path, place.line, place.column, message,
-       place.line, line, below);
+  Fail(ErrorCode::kInvalidProgram, "{}:{}:{}: {}\n{:5} | {}\n      | {}^", source.path, place.line,
+       place.column, message, place.line, line, below);
 }
 
 }  // namespace catamaran

@@ -38,7 +38,7 @@ void LoadFeatureLibrary(FeatureFunctionSet& functions, const std::string& path) 
   try {
     add(functions);
   } catch (const Error& error) {
-    Fail("{}: {}", path, error.what());
+    Fail(error.code(), "{}: {}", path, error.what());
   }
 }
 

@@ -361,7 +361,8 @@ class Parser {
 }  // namespace
 
 FeatureSyntax ParseFeatures(std::string_view text, const std::string& path) {
-  if (text.size() > kMaxBytes) Fail("{}: {} bytes are too many for this file", path, text.size());
+  if (text.size() > kMaxBytes)
+    Fail(ErrorCode::kInvalidProgram, "{}: {} bytes are too many for this file", path, text.size());
   return Parser(std::make_shared<FeatureSource>(FeatureSource{path, std::string(text)})).Run();
 }
 

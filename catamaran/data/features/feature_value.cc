@@ -51,7 +51,8 @@ std::string_view TextArena::Copy(std::string_view text) {
 void FeatureValues::EndList() {
   const size_t end = ints.size() + texts.size();
   if (end > ColumnBlock::kMaxElements) {
-    Fail("the lists of a feature have {} elements in one block of rows; the most is {}", end,
+    Fail(ErrorCode::kResourceExhausted,
+         "the lists of a feature have {} elements in one block of rows; the most is {}", end,
          ColumnBlock::kMaxElements);
   }
   offsets.push_back(static_cast<int32_t>(end));

@@ -66,7 +66,7 @@ class Cursor {
       : nodes_(document.nodes()), path_(path) {}
 
   [[noreturn]] void Damaged(std::string_view what) const {
-    Fail("{}: this file of fitted features is damaged: {}", path_, what);
+    Fail(ErrorCode::kStorage, "{}: this file of fitted features is damaged: {}", path_, what);
   }
   const JsonNode& Node(JsonKind kind, std::string_view what) {
     if (at_ >= nodes_.size() || nodes_[at_].kind != kind) Damaged(what);
@@ -173,7 +173,7 @@ bool IsFittedText(std::string_view text) { return text.starts_with(kMagic); }
 std::string FittedText(const Features& features) {
   const auto check = [&](std::string_view what, std::string_view text) {
     if (FindBadUtf8(text) == text.size()) return;
-    Fail("{}: {} has a text that is no UTF-8 ('{}'): convert the file",
+    Fail(ErrorCode::kBadData, "{}: {} has a text that is no UTF-8 ('{}'): convert the file",
          features.syntax().source->path, what, text);
   };
   const auto text = [](const std::string& word) { return JsonQuoted(word); };
@@ -197,7 +197,8 @@ std::string FittedText(const Features& features) {
     for (const std::string& word : value.texts) check(call, word);
     for (const double number : value.numbers) {
       if (!std::isfinite(number))
-        Fail("{}: {} was fitted as {}", features.syntax().source->path, call, number);
+        Fail(ErrorCode::kInternal, "{}: {} was fitted as {}", features.syntax().source->path, call,
+             number);
     }
     body += fmt::format(
         "{}    {{\"call\": {},\n     \"numbers\": {}", first ? "\n" : ",\n", JsonQuoted(call),
@@ -226,10 +227,11 @@ std::string FittedText(const Features& features) {
 Features ParseFitted(const FileSystem& fs, std::string_view text, const std::string& path,
                      const FeatureOptions& options) {
   constexpr size_t kMost = size_t{1} << 30;
-  if (text.size() > kMost) Fail("{}: {} bytes are too many for fitted features", path, text.size());
+  if (text.size() > kMost)
+    Fail(ErrorCode::kStorage, "{}: {} bytes are too many for fitted features", path, text.size());
   JsonDocument document;
   if (!document.Parse(text)) {
-    Fail("{}: this file of fitted features is damaged: byte {}: {}", path,
+    Fail(ErrorCode::kStorage, "{}: this file of fitted features is damaged: byte {}: {}", path,
          document.error_offset() + 1, document.error());
   }
   Cursor cursor(document, path);
@@ -237,8 +239,8 @@ Features ParseFitted(const FileSystem& fs, std::string_view text, const std::str
   cursor.Name("catamaran_features");
   const double version = cursor.Number("the version");
   if (version != kVersion) {
-    Fail("{}: fitted features of version {}; this program knows version {}", path, version,
-         kVersion);
+    Fail(ErrorCode::kStorage, "{}: fitted features of version {}; this program knows version {}",
+         path, version, kVersion);
   }
   cursor.Name("checksum");
   const std::string checksum = cursor.Text("the checksum");
@@ -246,7 +248,8 @@ Features ParseFitted(const FileSystem& fs, std::string_view text, const std::str
   const size_t end = text.rfind('}');
   if (body == std::string_view::npos || body > end ||
       checksum != fmt::format("{:016x}", HashString(text.substr(body + 1, end - body - 1)))) {
-    Fail("{}: the checksum is wrong: the file was changed by hand or is damaged; fit again", path);
+    Fail(ErrorCode::kStorage,
+         "{}: the checksum is wrong: the file was changed by hand or is damaged; fit again", path);
   }
   cursor.Name("source");
   std::string source;

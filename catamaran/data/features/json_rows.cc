@@ -26,13 +26,14 @@ JsonRows::JsonRows(const Features& features, const std::vector<std::string>& out
 void JsonRows::Parse(std::string_view json, RowBlock& rows) {
   rows.Begin(columns_);
   if (!document_.Parse(json)) {
-    Fail("the rows are no JSON: byte {}: {}", document_.error_offset() + 1, document_.error());
+    Fail(ErrorCode::kBadData, "the rows are no JSON: byte {}: {}", document_.error_offset() + 1,
+         document_.error());
   }
   const auto& nodes = document_.nodes();
   const bool array = nodes[0].kind == JsonKind::kArray;
   for (size_t i = array ? 1 : 0; i < nodes[0].end; i = nodes[i].end) {
     const std::string problem = row_.Append(document_, i, rows);
-    if (!problem.empty()) Fail("row {}: {}", rows.rows(), problem);
+    if (!problem.empty()) Fail(ErrorCode::kBadData, "row {}: {}", rows.rows(), problem);
     rows.FinishRow();
   }
 }

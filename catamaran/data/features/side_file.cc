@@ -76,7 +76,8 @@ SideFile::SideFile(std::string what, RowBlock rows, const std::vector<std::strin
     if (!by_key_.try_emplace(key, r).second) {
       std::string shown = key.substr(0, key.size() - 1);
       std::ranges::replace(shown, kKeyEnd, ',');
-      Fail("{}: two rows have the key {}: rows {} and {}", what_, shown, by_key_[key] + 1, r + 1);
+      Fail(ErrorCode::kBadData, "{}: two rows have the key {}: rows {} and {}", what_, shown,
+           by_key_[key] + 1, r + 1);
     }
     key.clear();
     for (int c = 0; c < schema().size(); ++c) {

@@ -18,13 +18,13 @@ class ArrayReader final : public RowReader {
   ArrayReader(std::string_view kind, std::string path, std::vector<StoredArray> arrays,
               const ReaderOptions& options)
       : kind_(kind), path_(std::move(path)) {
-    if (arrays.empty()) Fail("{}: holds no array", path_);
+    if (arrays.empty()) Fail(ErrorCode::kBadData, "{}: holds no array", path_);
     rows_ = arrays[0].rows;
     std::vector<Column> columns;
     for (const StoredArray& array : arrays) {
       if (array.rows != rows_) {
-        Fail("{}: '{}' has {} rows, but '{}' has {}", path_, array.name, array.rows, arrays[0].name,
-             rows_);
+        Fail(ErrorCode::kBadData, "{}: '{}' has {} rows, but '{}' has {}", path_, array.name,
+             array.rows, arrays[0].name, rows_);
       }
       columns.push_back(array.column());
     }
@@ -35,7 +35,8 @@ class ArrayReader final : public RowReader {
       row_bytes_ += arrays_.back().row_bytes();
       int64_t bytes = 0;
       if (__builtin_mul_overflow(rows_, arrays_.back().row_bytes(), &bytes)) {
-        Fail("{}: {} rows of {} do not fit in 63 bits", path_, rows_, column.KindText());
+        Fail(ErrorCode::kBadData, "{}: {} rows of {} do not fit in 63 bits", path_, rows_,
+             column.KindText());
       }
     }
     SeekRow(0);
@@ -114,7 +115,7 @@ class ArrayReader final : public RowReader {
     try {
       return Schema(std::move(columns));
     } catch (const Error& error) {
-      Fail("{}: its arrays make no columns: {}", path_, error.what());
+      Fail(error.code(), "{}: its arrays make no columns: {}", path_, error.what());
     }
   }
 
@@ -139,7 +140,8 @@ class ArrayReader final : public RowReader {
     for (StoredArray& array : arrays_) {
       char more = 0;
       if (array.stream->offset() == Offset(array, rows_) && array.stream->Read({&more, 1}) > 0) {
-        Fail("{}: too long: it goes on after its {} rows", array.stream->path(), rows_);
+        Fail(ErrorCode::kBadData, "{}: too long: it goes on after its {} rows",
+             array.stream->path(), rows_);
       }
     }
   }

@@ -35,7 +35,8 @@ std::optional<StoredType> IdxType(uint8_t code) {
 void ReadHeader(ByteStream& stream, std::span<char> out) {
   while (!out.empty()) {
     const size_t got = stream.Read(out);
-    if (got == 0) Fail("{}: cut off: it ends within the IDX header", stream.path());
+    if (got == 0)
+      Fail(ErrorCode::kStorage, "{}: cut off: it ends within the IDX header", stream.path());
     out = out.subspan(got);
   }
 }
@@ -65,9 +66,10 @@ StoredArray OpenIdxArray(const FileSystem& fs, const std::string& path) {
   const auto type = IdxType(static_cast<uint8_t>(magic[2]));
   const auto axes = static_cast<uint8_t>(magic[3]);
   if (magic[0] != 0 || magic[1] != 0 || !type || axes == 0) {
-    Fail("{}: not an IDX file: it begins with other bytes", path);
+    Fail(ErrorCode::kBadData, "{}: not an IDX file: it begins with other bytes", path);
   }
-  if (axes > kMaxRank) Fail("{}: has {} axes; the most is {}", path, axes, kMaxRank);
+  if (axes > kMaxRank)
+    Fail(ErrorCode::kBadData, "{}: has {} axes; the most is {}", path, axes, kMaxRank);
   std::vector<char> sizes(size_t{4} * axes);
   ReadHeader(*array.stream, sizes);
   std::vector<int64_t> dims;

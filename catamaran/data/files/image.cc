@@ -15,14 +15,14 @@ void Decode(std::string_view file, int channels, Destination destination) {
   } else if (file.starts_with("\xff\xd8\xff")) {
     image_internal::DecodeJpeg(file, channels, destination);
   } else {
-    Fail("is neither a PNG nor a JPEG image: it begins with other bytes");
+    Fail(ErrorCode::kBadData, "is neither a PNG nor a JPEG image: it begins with other bytes");
   }
 }
 
 void CheckSize(const ImageSize& size) {
   if (size.height <= 0 || size.width <= 0 || size.height > kMaxImagePixels / size.width) {
-    Fail("is an image of {} x {} pixels; the most are {}", size.height, size.width,
-         kMaxImagePixels);
+    Fail(ErrorCode::kBadData, "is an image of {} x {} pixels; the most are {}", size.height,
+         size.width, kMaxImagePixels);
   }
 }
 
@@ -47,8 +47,8 @@ ImageSize DecodeImage(std::string_view file, int channels, const ImageSize* want
   const auto place = [&](const ImageSize& size) -> uint8_t* {
     CheckSize(size);
     if (wanted != nullptr && (size.height != wanted->height || size.width != wanted->width)) {
-      Fail("is an image of {} x {} pixels; the others have {} x {}", size.height, size.width,
-           wanted->height, wanted->width);
+      Fail(ErrorCode::kBadData, "is an image of {} x {} pixels; the others have {} x {}",
+           size.height, size.width, wanted->height, wanted->width);
     }
     found = size;
     return out.Extend(static_cast<size_t>(size.height * size.width * size.channels));

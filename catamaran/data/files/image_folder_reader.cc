@@ -41,7 +41,9 @@ std::vector<ImageFile> FindImages(const FileSystem& fs, const std::string& root)
     }
     ++label;
   }
-  if (files.empty()) Fail("{}: holds no images: wanted a folder a class, with PNGs or JPEGs", root);
+  if (files.empty())
+    Fail(ErrorCode::kBadData, "{}: holds no images: wanted a folder a class, with PNGs or JPEGs",
+         root);
   return files;
 }
 
@@ -157,7 +159,9 @@ class ImageFolderReader final : public RowReader {
         AppendRow(file, contents, block);
       } catch (const Error& error) {
         block.DropRow();
-        bad_rows_.Add(fmt::format("{}: {}", JoinPath(root_, file.name), error.what()));
+        const std::string problem = fmt::format("{}: {}", JoinPath(root_, file.name), error.what());
+        if (error.code() != ErrorCode::kBadData) throw Error(problem, error.code());
+        bad_rows_.Add(problem);
         continue;
       }
       block.FinishRow();
@@ -181,7 +185,7 @@ class ImageFolderReader final : public RowReader {
         if (random_access_) break;
       }
     }
-    Fail("{}", problem);
+    Fail(ErrorCode::kBadData, "{}", problem);
   }
 
   void AppendRow(const ImageFile& file, const std::string& contents, RowBlock& block) {

@@ -83,11 +83,13 @@ bool ReadRows(Decoder& decoder, int channels, uint8_t* out) {
 
 void DecodeJpeg(std::string_view file, int channels, Destination destination) {
   Decoder decoder;
-  const auto damaged = [&] { Fail("is a damaged JPEG image: {}", decoder.handler.message); };
+  const auto damaged = [&] {
+    Fail(ErrorCode::kBadData, "is a damaged JPEG image: {}", decoder.handler.message);
+  };
   if (!ReadHeader(decoder, file)) damaged();
   const jpeg_decompress_struct& jpeg = decoder.jpeg;
   if (jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK) {
-    Fail("is a JPEG image for print (CMYK); convert it to RGB");
+    Fail(ErrorCode::kBadData, "is a JPEG image for print (CMYK); convert it to RGB");
   }
   const int own = jpeg.num_components == 1 ? 1 : 3;
   const ImageSize size{.height = jpeg.image_height,

@@ -79,12 +79,14 @@ void DecodePng(std::string_view file, int channels, Destination destination) {
   Handles handles;
   handles.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, OnError, OnWarning);
   if (handles.png != nullptr) handles.info = png_create_info_struct(handles.png);
-  if (handles.info == nullptr) Fail("libpng has no memory");
+  if (handles.info == nullptr) Fail(ErrorCode::kResourceExhausted, "libpng has no memory");
   png_set_read_fn(handles.png, &source, OnRead);
   // A colour profile or a text must not take memory on the file's word.
   png_set_user_limits(handles.png, 1u << 20, 1u << 20);
   png_set_chunk_malloc_max(handles.png, 8u << 20);
-  const auto damaged = [&] { Fail("is a damaged PNG image: {}", source.message); };
+  const auto damaged = [&] {
+    Fail(ErrorCode::kBadData, "is a damaged PNG image: {}", source.message);
+  };
 
   if (!ReadInfo(handles)) damaged();
   const bool color = (png_get_color_type(handles.png, handles.info) & PNG_COLOR_MASK_COLOR) != 0;

@@ -68,7 +68,7 @@ class InflateStream final : public ByteStream {
       : part_(std::move(part)), gzip_(gzip), name_(std::move(name)), compressed_(kCompressedBytes) {
     // zlib's way to say which header is wanted: 16 more for gzip's, negative for none.
     if (inflateInit2(&zlib_, gzip ? MAX_WBITS + 16 : -MAX_WBITS) != Z_OK) {
-      Fail("{}: zlib has no memory", name_);
+      Fail(ErrorCode::kResourceExhausted, "{}: zlib has no memory", name_);
     }
   }
 
@@ -85,7 +85,8 @@ class InflateStream final : public ByteStream {
         continue;
       }
       if (zlib_.avail_in == 0) {
-        Fail("{}: cut off: its compressed contents end after {} decompressed bytes", name_,
+        Fail(ErrorCode::kStorage,
+             "{}: cut off: its compressed contents end after {} decompressed bytes", name_,
              offset_);
       }
       const auto wanted = static_cast<uInt>(std::min<size_t>(out.size(), 1u << 30));
@@ -125,7 +126,8 @@ class InflateStream final : public ByteStream {
 
  private:
   [[noreturn]] void Damaged() const {
-    Fail("{}: damaged: its compressed contents are wrong after {} decompressed bytes ({})", name_,
+    Fail(ErrorCode::kStorage,
+         "{}: damaged: its compressed contents are wrong after {} decompressed bytes ({})", name_,
          offset_, zlib_.msg != nullptr ? zlib_.msg : "no reason given");
   }
 
@@ -139,7 +141,7 @@ class InflateStream final : public ByteStream {
     if (zlib_.avail_in == 0) {
       ended_ = true;
     } else if (!gzip_) {
-      Fail("{}: damaged: bytes follow its compressed contents", name_);
+      Fail(ErrorCode::kStorage, "{}: damaged: bytes follow its compressed contents", name_);
     } else if (*zlib_.next_in == 0) {
       // Writers that work in blocks fill the last one up with zeros.
       SkipZeros();
@@ -151,7 +153,8 @@ class InflateStream final : public ByteStream {
 
   void SkipZeros() {
     while (zlib_.avail_in > 0) {
-      if (*zlib_.next_in != 0) Fail("{}: damaged: it goes on after its gzip'd contents", name_);
+      if (*zlib_.next_in != 0)
+        Fail(ErrorCode::kStorage, "{}: damaged: it goes on after its gzip'd contents", name_);
       ++zlib_.next_in;
       --zlib_.avail_in;
       if (zlib_.avail_in == 0) Refill();

@@ -38,7 +38,7 @@ StoredType NpyType(DType dtype, const std::string& path) {
     case DType::kBool:
       return StoredType::kBool;
     default:
-      Fail("{}: no column holds elements of {}", path, Name(dtype));
+      Fail(ErrorCode::kBadData, "{}: no column holds elements of {}", path, Name(dtype));
   }
 }
 
@@ -89,8 +89,8 @@ Tensor ReadFortranOrder(ByteStream& stream, const NpyHeader& header) {
     got = stream.Read({bytes.data() + filled, bytes.size() - filled});
   } while (got > 0);
   if (wanted < 0 || filled != static_cast<uint64_t>(wanted)) {
-    Fail("{}: {}{} does not take the {} bytes that follow the header", stream.path(),
-         Name(header.dtype), header.shape.ToString(), filled);
+    Fail(ErrorCode::kBadData, "{}: {}{} does not take the {} bytes that follow the header",
+         stream.path(), Name(header.dtype), header.shape.ToString(), filled);
   }
   Tensor stored = Tensor::Allocate(header.dtype, header.shape);
   if (filled > 0) std::memcpy(stored.mutable_raw_data(), bytes.data(), filled);
@@ -111,7 +111,7 @@ StoredArray OpenNpyArray(std::unique_ptr<ByteStream> stream, std::string name) {
   start.resize(filled);
   const NpyHeader header = ParseNpyHeader(start, path);
   if (header.shape.rank() == 0) {
-    Fail("{}: is a single number; rows need an array with a first axis", path);
+    Fail(ErrorCode::kBadData, "{}: is a single number; rows need an array with a first axis", path);
   }
   StoredArray array;
   array.type = NpyType(header.dtype, path);
@@ -144,7 +144,7 @@ std::unique_ptr<RowReader> OpenNpz(const FileSystem& fs, const std::string& path
   for (const ZipEntry& entry : archive.entries()) {
     constexpr std::string_view kEnding = ".npy";
     if (!entry.name.ends_with(kEnding)) {
-      Fail("{}: '{}' is no array: an .npz holds .npy files", path, entry.name);
+      Fail(ErrorCode::kBadData, "{}: '{}' is no array: an .npz holds .npy files", path, entry.name);
     }
     const std::string name = entry.name.substr(0, entry.name.size() - kEnding.size());
     if (!options.columns.empty() && !options.schema &&

@@ -51,7 +51,7 @@ void Convert(const char* bytes, size_t count, bool big_endian, To* out) {
 void ConvertU64(const char* bytes, size_t count, const std::string& path, int64_t* out) {
   Convert<int64_t, uint64_t>(bytes, count, false, out);
   if (std::any_of(out, out + count, [](int64_t value) { return value < 0; })) {
-    Fail("{}: has a number of 2^63 or more, which no i64 column holds", path);
+    Fail(ErrorCode::kBadData, "{}: has a number of 2^63 or more, which no i64 column holds", path);
   }
 }
 
@@ -112,8 +112,8 @@ void AppendRows(StoredArray& array, int64_t row, int64_t count, ColumnBlock& blo
     while (filled < wanted) {
       const size_t got = array.stream->Read({piece.data() + filled, wanted - filled});
       if (got == 0) {
-        Fail("{}: cut off: it ends within its rows {} to {} of {}", array.stream->path(), row + 1,
-             row + count, array.rows);
+        Fail(ErrorCode::kStorage, "{}: cut off: it ends within its rows {} to {} of {}",
+             array.stream->path(), row + 1, row + count, array.rows);
       }
       filled += got;
     }

@@ -65,15 +65,15 @@ class EntryStream final : public ByteStream {
     const bool in_order = inner_->offset() == summed_;
     const size_t got = inner_->Read(out);
     if (inner_->offset() > size_ || (got == 0 && !out.empty() && inner_->offset() < size_)) {
-      Fail("{}: damaged: it has {} bytes where the archive says {}", path(),
+      Fail(ErrorCode::kStorage, "{}: damaged: it has {} bytes where the archive says {}", path(),
            inner_->offset() > size_ ? "more" : "fewer", size_);
     }
     if (in_order) {
       crc_ = UpdateCrc32(crc_, out.first(got));
       summed_ += got;
       if (got == 0 && !out.empty() && crc_ != wanted_crc_) {
-        Fail("{}: damaged: its checksum is {:08x}, the archive says {:08x}", path(), crc_,
-             wanted_crc_);
+        Fail(ErrorCode::kStorage, "{}: damaged: its checksum is {:08x}, the archive says {:08x}",
+             path(), crc_, wanted_crc_);
       }
     }
     return got;
@@ -103,7 +103,8 @@ void ReadZip64Extra(std::string_view extra, std::initializer_list<uint64_t*> num
       std::string_view part = extra.substr(0, size);
       for (uint64_t* number : numbers) {
         if (*number != kAll32) continue;
-        if (part.size() < 8) Fail("{}: damaged: its zip64 sizes are cut off", what);
+        if (part.size() < 8)
+          Fail(ErrorCode::kStorage, "{}: damaged: its zip64 sizes are cut off", what);
         *number = Get<uint64_t>(part, 0);
         part.remove_prefix(8);
       }
@@ -122,7 +123,8 @@ ZipArchive::ZipArchive(const FileSystem& fs, const std::string& path)
 
 std::string ZipArchive::Bytes(uint64_t offset, uint64_t size) const {
   if (offset > file_->size() || size > file_->size() - offset) {
-    Fail("{}: damaged or cut off: a part of the archive lies beyond its end", path_);
+    Fail(ErrorCode::kStorage, "{}: damaged or cut off: a part of the archive lies beyond its end",
+         path_);
   }
   std::string bytes(size, '\0');
   file_->ReadExactly(offset, std::as_writable_bytes(std::span(bytes)));
@@ -146,21 +148,23 @@ ZipArchive::Directory ZipArchive::FindDirectory() const {
     if (found.offset == kAll32 || found.size == kAll32 || found.entries == kAll16) {
       return ReadZip64End(size - tail_size + at);
     }
-    if (disk != 0) Fail("{}: is a part of a zip archive of several volumes", path_);
+    if (disk != 0)
+      Fail(ErrorCode::kStorage, "{}: is a part of a zip archive of several volumes", path_);
     return found;
   }
-  Fail("{}: not a zip archive, or cut off: it has no directory", path_);
+  Fail(ErrorCode::kStorage, "{}: not a zip archive, or cut off: it has no directory", path_);
 }
 
 ZipArchive::Directory ZipArchive::ReadZip64End(uint64_t end_offset) const {
-  if (end_offset < kLocator64Bytes) Fail("{}: damaged: no room for its zip64 directory", path_);
+  if (end_offset < kLocator64Bytes)
+    Fail(ErrorCode::kStorage, "{}: damaged: no room for its zip64 directory", path_);
   const std::string locator = Bytes(end_offset - kLocator64Bytes, kLocator64Bytes);
   if (Get<uint32_t>(locator, 0) != kLocator64Magic) {
-    Fail("{}: damaged: its zip64 directory is not found", path_);
+    Fail(ErrorCode::kStorage, "{}: damaged: its zip64 directory is not found", path_);
   }
   const std::string end = Bytes(Get<uint64_t>(locator, 8), kEnd64Bytes);
   if (Get<uint32_t>(end, 0) != kEnd64Magic) {
-    Fail("{}: damaged: its zip64 directory is not found", path_);
+    Fail(ErrorCode::kStorage, "{}: damaged: its zip64 directory is not found", path_);
   }
   return {.offset = Get<uint64_t>(end, 48),
           .size = Get<uint64_t>(end, 40),
@@ -169,19 +173,19 @@ ZipArchive::Directory ZipArchive::ReadZip64End(uint64_t end_offset) const {
 
 void ZipArchive::ReadEntries(const Directory& directory) {
   if (directory.entries > directory.size / kEntryBytes || directory.size > kMaxDirectoryBytes) {
-    Fail("{}: damaged: {} entries do not fit in a directory of {} bytes", path_, directory.entries,
-         directory.size);
+    Fail(ErrorCode::kStorage, "{}: damaged: {} entries do not fit in a directory of {} bytes",
+         path_, directory.entries, directory.size);
   }
   const std::string bytes = Bytes(directory.offset, directory.size);
   std::string_view rest = bytes;
   for (uint64_t i = 0; i < directory.entries; ++i) {
     if (rest.size() < kEntryBytes || Get<uint32_t>(rest, 0) != kEntryMagic) {
-      Fail("{}: damaged: entry {} of its directory is none", path_, i + 1);
+      Fail(ErrorCode::kStorage, "{}: damaged: entry {} of its directory is none", path_, i + 1);
     }
     const size_t name = Get<uint16_t>(rest, 28), extra = Get<uint16_t>(rest, 30),
                  comment = Get<uint16_t>(rest, 32);
     if (rest.size() < kEntryBytes + name + extra + comment) {
-      Fail("{}: damaged: entry {} of its directory is cut off", path_, i + 1);
+      Fail(ErrorCode::kStorage, "{}: damaged: entry {} of its directory is cut off", path_, i + 1);
     }
     ZipEntry entry{.name = std::string(rest.substr(kEntryBytes, name)),
                    .stored_size = Get<uint32_t>(rest, 20),
@@ -192,14 +196,15 @@ void ZipArchive::ReadEntries(const Directory& directory) {
     ReadZip64Extra(rest.substr(kEntryBytes + name, extra),
                    {&entry.size, &entry.stored_size, &entry.header_offset}, what);
     const auto method = Get<uint16_t>(rest, 10);
-    if ((Get<uint16_t>(rest, 8) & 1) != 0) Fail("{}: is encrypted", what);
+    if ((Get<uint16_t>(rest, 8) & 1) != 0) Fail(ErrorCode::kStorage, "{}: is encrypted", what);
     if (method != 0 && method != 8) {
-      Fail("{}: is compressed by method {}; wanted stored (0) or deflated (8)", what, method);
+      Fail(ErrorCode::kStorage, "{}: is compressed by method {}; wanted stored (0) or deflated (8)",
+           what, method);
     }
     entry.compression = method == 0 ? Packing::kStored : Packing::kDeflate;
     if (method == 0 && entry.size != entry.stored_size) {
-      Fail("{}: damaged: stored with {} bytes, but its size is {}", what, entry.stored_size,
-           entry.size);
+      Fail(ErrorCode::kStorage, "{}: damaged: stored with {} bytes, but its size is {}", what,
+           entry.stored_size, entry.size);
     }
     entries_.push_back(std::move(entry));
     rest.remove_prefix(kEntryBytes + name + extra + comment);
@@ -210,13 +215,13 @@ std::unique_ptr<ByteStream> ZipArchive::Open(const ZipEntry& entry) const {
   const std::string what = fmt::format("{}: {}", path_, entry.name);
   const std::string header = Bytes(entry.header_offset, kLocalBytes);
   if (Get<uint32_t>(header, 0) != kLocalMagic) {
-    Fail("{}: damaged: it is not where the directory says", what);
+    Fail(ErrorCode::kStorage, "{}: damaged: it is not where the directory says", what);
   }
   const uint64_t begin =
       entry.header_offset + kLocalBytes + Get<uint16_t>(header, 26) + Get<uint16_t>(header, 28);
   if (begin > file_->size() || entry.stored_size > file_->size() - begin) {
-    Fail("{}: cut off: it takes {} bytes from byte {} on, the archive has {}", what,
-         entry.stored_size, begin, file_->size());
+    Fail(ErrorCode::kStorage, "{}: cut off: it takes {} bytes from byte {} on, the archive has {}",
+         what, entry.stored_size, begin, file_->size());
   }
   return std::make_unique<EntryStream>(
       OpenPart(file_, begin, entry.stored_size, entry.compression, what), entry);

@@ -21,7 +21,8 @@ ChunkOrder::ChunkOrder(const BatchRule& rule, int64_t parts, int64_t epochs)
 
 void ChunkOrder::Restart(const Place& place) {
   if (parts_ > 0 ? place.chunk > parts_ : place.chunk > 0 && place.reader.bytes.empty()) {
-    Fail("going on with the data: the position is damaged: no chunk {}", place.chunk);
+    Fail(ErrorCode::kStorage, "going on with the data: the position is damaged: no chunk {}",
+         place.chunk);
   }
   epoch_ = place.epoch;
   chunk_ = place.chunk;

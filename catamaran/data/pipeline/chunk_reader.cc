@@ -20,6 +20,11 @@ std::string WithoutRowNumber(std::string message) {
   return message;
 }
 
+// Whether the error is about rows, so that others may be fine.
+bool IsOfRows(const Error& error) {
+  return error.code() == ErrorCode::kBadData || error.code() == ErrorCode::kInvalidArgument;
+}
+
 // Transforms what can be transformed of a block that has rows which cannot: halves of it that are
 // refused are tried by their halves.
 class Salvage {
@@ -36,6 +41,7 @@ class Salvage {
     try {
       transform_.Apply(raw_.part, raw_.transformed);
     } catch (const Error& error) {
+      if (!IsOfRows(error)) throw;
       if (end - begin == 1) {
         bad_.push_back({.before = begin,
                         .message = raw_.places.Of(begin) + ": " + WithoutRowNumber(error.what())});
@@ -139,7 +145,8 @@ void TransformRows(const RowTransform* transform, int64_t max_bad, RawRows& raw,
     try {
       transform->Apply(raw.rows, chunk.rows);
       CATAMARAN_CHECK(chunk.rows.rows() == rows, "{} rows became {}", rows, chunk.rows.rows());
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (!IsOfRows(error)) throw;
       Salvage salvage(*transform, max_bad, raw, chunk.rows);
       salvage.Rows(0, rows);
       refused = salvage.TakeBad();

@@ -23,6 +23,7 @@ int64_t CommonLength(std::span<const int32_t> offsets) {
 void CheckElements(size_t elements) {
   if (elements > ColumnBlock::kMaxElements) {
     Fail(
+        ErrorCode::kResourceExhausted,
         "the lists of a column have {} elements in one batch; the most is {}: make batches smaller",
         elements, ColumnBlock::kMaxElements);
   }

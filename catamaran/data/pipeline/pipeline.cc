@@ -396,8 +396,8 @@ class Pipeline::Impl {
     auto reader = std::make_unique<ChunkReader>(open_);
     const std::string difference = Difference(reader_schema_, reader->reader().schema());
     if (!difference.empty() || reader->reader().num_parts() != parts_) {
-      Fail("the data has changed while it was read{}{}", difference.empty() ? "" : ": ",
-           difference);
+      Fail(ErrorCode::kBadData, "the data has changed while it was read{}{}",
+           difference.empty() ? "" : ": ", difference);
     }
     return reader;
   }

@@ -113,6 +113,37 @@ TEST_F(PipelineErrorsTest, ARowThatTheTransformRefusesIsABadRowWithItsPlace) {
               HasSubstr("33 is refused (2 bad rows were skipped before it"));
 }
 
+// A transform that has no memory, or a bug.
+class BrokenTransform final : public RowTransform {
+ public:
+  explicit BrokenTransform(ErrorCode code) : code_(code) {}
+  const Schema& schema() const override { return schema_; }
+  std::vector<std::string> inputs() const override { return {"x"}; }
+  uint64_t hash() const override { return 1; }
+  void Apply(const RowBlock&, RowBlock&) const override { Fail(code_, "it is broken"); }
+
+ private:
+  const ErrorCode code_;
+  const Schema schema_ = Schema::Parse("x: i64");
+};
+
+// Every row was counted as a bad one, and left out.
+TEST_F(PipelineErrorsTest, ATransformThatIsBrokenHasNoBadRows) {
+  paths_ = {"x.csv"};
+  WriteFileAtomically(fs_, "x.csv", NumbersAsText(1, 31));
+  reader_.bad_rows.limit = 100;
+  for (const ErrorCode code : {ErrorCode::kResourceExhausted, ErrorCode::kInternal}) {
+    try {
+      Read({.transform = std::make_shared<BrokenTransform>(code)});
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code);
+      EXPECT_THAT(error.what(), HasSubstr("it is broken"));
+    }
+    EXPECT_TRUE(reports_.empty());
+  }
+}
+
 TEST_F(PipelineErrorsTest, UnreadableAndRefusedRowsAreReportedInTheOrderOfTheFile) {
   paths_ = {"x.csv"};
   WriteFileAtomically(fs_, "x.csv", NumbersAsText(1, 31, 4));

@@ -69,7 +69,8 @@ Place FromPosition(const Position& position, const OrderKey& key) {
   in.End();
   for (const int64_t number : {place.epoch, place.batch, place.window, place.chunk, place.skip,
                                place.bad_rows, place.given}) {
-    if (number < 0) Fail("{}: the position is damaged: a number in it is {}", kWhat, number);
+    if (number < 0)
+      Fail(ErrorCode::kStorage, "{}: the position is damaged: a number in it is {}", kWhat, number);
   }
   return place;
 }

@@ -10,7 +10,7 @@ namespace catamaran {
 namespace {
 
 std::exception_ptr MakeError(const std::string& message) {
-  return std::make_exception_ptr(Error(message));
+  return std::make_exception_ptr(Error(message, ErrorCode::kBadData));
 }
 
 std::exception_ptr NotOfThisData() {

@@ -13,7 +13,7 @@ using record_format::Encoding;
 namespace {
 
 [[noreturn]] void FailEncoding(Encoding encoding, std::string_view what) {
-  Fail("encoding {} is none for {}", static_cast<int>(encoding), what);
+  Fail(ErrorCode::kStorage, "encoding {} is none for {}", static_cast<int>(encoding), what);
 }
 
 }  // namespace
@@ -37,7 +37,8 @@ class ColumnDecoder::Streams {
     result.width = static_cast<int>(head[1]);
     result.entries = record_format::Load<uint32_t>(head + 4);
     result.base = record_format::Load<int64_t>(head + 8);
-    if (record_format::Load<uint16_t>(head + 2) != 0) Fail("the head of a stream is not right");
+    if (record_format::Load<uint16_t>(head + 2) != 0)
+      Fail(ErrorCode::kStorage, "the head of a stream is not right");
     return result;
   }
 
@@ -45,7 +46,8 @@ class ColumnDecoder::Streams {
   const std::byte* Take(uint64_t size) {
     const uint64_t padded = record_format::AlignUp(size, record_format::kStreamAlignment);
     if (padded > rest_.size()) {
-      Fail("a stream of {} bytes is cut off: {} are left", padded, rest_.size());
+      Fail(ErrorCode::kStorage, "a stream of {} bytes is cut off: {} are left", padded,
+           rest_.size());
     }
     const std::byte* begin = rest_.data();
     rest_ = rest_.subspan(padded);
@@ -53,7 +55,8 @@ class ColumnDecoder::Streams {
   }
 
   const std::byte* TakePacked(size_t count, int width, int word_bits) {
-    if (width > word_bits) Fail("numbers of {} bits in words of {}", width, word_bits);
+    if (width > word_bits)
+      Fail(ErrorCode::kStorage, "numbers of {} bits in words of {}", width, word_bits);
     return Take(PackedBytes(count, width, word_bits));
   }
 
@@ -65,7 +68,8 @@ class ColumnDecoder::Streams {
   }
 
   void End() const {
-    if (!rest_.empty()) Fail("{} bytes are left over behind its streams", rest_.size());
+    if (!rest_.empty())
+      Fail(ErrorCode::kStorage, "{} bytes are left over behind its streams", rest_.size());
   }
 
  private:
@@ -93,7 +97,8 @@ void LookUp(const std::byte* entries, std::span<const uint32_t> which, T* out) {
 void ColumnDecoder::DecodeWords(Streams& in, size_t count, Buffer<uint32_t>& out) {
   const auto head = in.TakeHead();
   if (head.encoding != Encoding::kPacked) FailEncoding(head.encoding, "lengths");
-  if (head.base < 0 || head.base > UINT32_MAX) Fail("lengths from {} on", head.base);
+  if (head.base < 0 || head.base > UINT32_MAX)
+    Fail(ErrorCode::kStorage, "lengths from {} on", head.base);
   const std::byte* lines = in.TakePacked(count, head.width, 32);
   out.resize(count);
   kernels_.words(lines, static_cast<int64_t>(count), head.width, static_cast<uint32_t>(head.base),
@@ -105,7 +110,7 @@ void ColumnDecoder::DecodeWhich(Streams& in, size_t count, size_t entries) {
   uint32_t largest = 0;
   for (uint32_t which : words_) largest = std::max(largest, which);
   if (count > 0 && largest >= entries) {
-    Fail("entry {} of a dictionary of {}", largest, entries);
+    Fail(ErrorCode::kStorage, "entry {} of a dictionary of {}", largest, entries);
   }
 }
 
@@ -123,7 +128,7 @@ void ColumnDecoder::DecodeInts(Streams& in, size_t count, Buffer<int64_t>& out) 
       return;
     }
     case Encoding::kDelta: {
-      if (count < 8) Fail("differences of {} numbers", count);
+      if (count < 8) Fail(ErrorCode::kStorage, "differences of {} numbers", count);
       const std::byte* first = in.Take(8 * sizeof(int64_t));
       const std::byte* lines = in.TakePacked(count - 8, head.width, 64);
       int64_t* to = out.Extend(count);
@@ -149,7 +154,8 @@ void ColumnDecoder::DecodeFloats(Streams& in, size_t count, Buffer<float>& out) 
       Append(in.Take(count * sizeof(float)), count, out);
       return;
     case Encoding::kIntegers: {
-      if (head.base < INT32_MIN || head.base > INT32_MAX) Fail("floats from {} on", head.base);
+      if (head.base < INT32_MIN || head.base > INT32_MAX)
+        Fail(ErrorCode::kStorage, "floats from {} on", head.base);
       const std::byte* lines = in.TakePacked(count, head.width, 32);
       kernels_.floats(lines, static_cast<int64_t>(count), head.width,
                       static_cast<int32_t>(head.base), out.Extend(count));
@@ -185,7 +191,8 @@ void ColumnDecoder::DecodeOffsets(Streams& in, size_t rows, uint32_t elements,
       offsets[r] = static_cast<int32_t>(sum);
     }
   }
-  if (sum != elements) Fail("its lists have {} elements together, wanted {}", sum, elements);
+  if (sum != elements)
+    Fail(ErrorCode::kStorage, "its lists have {} elements together, wanted {}", sum, elements);
 }
 
 void ColumnDecoder::DecodeStrings(Streams& in, size_t rows, uint32_t elements, ColumnBlock& block) {
@@ -198,14 +205,16 @@ void ColumnDecoder::DecodeStrings(Streams& in, size_t rows, uint32_t elements, C
   }
   in = ahead;
   // An entry that no row has would be no use: so there are no more than rows.
-  if (head.entries > rows) Fail("a dictionary of {} entries for {} rows", head.entries, rows);
+  if (head.entries > rows)
+    Fail(ErrorCode::kStorage, "a dictionary of {} entries for {} rows", head.entries, rows);
   DecodeWords(in, head.entries, words_);
   entry_offsets_.clear();
   entry_offsets_.push_back(0);
   uint64_t sum = 0;
   for (uint32_t length : words_) {
     sum += length;
-    if (sum > elements) Fail("the entries of its dictionary are longer than all rows");
+    if (sum > elements)
+      Fail(ErrorCode::kStorage, "the entries of its dictionary are longer than all rows");
     entry_offsets_.push_back(static_cast<int32_t>(sum));
   }
   const std::byte* entries = in.TakeBytes(sum);
@@ -216,7 +225,8 @@ void ColumnDecoder::DecodeStrings(Streams& in, size_t rows, uint32_t elements, C
     end += static_cast<uint64_t>(entry_offsets_[words_[r] + 1] - entry_offsets_[words_[r]]);
     offsets[r] = static_cast<int32_t>(end);
   }
-  if (end != elements) Fail("its strings have {} bytes together, wanted {}", end, elements);
+  if (end != elements)
+    Fail(ErrorCode::kStorage, "its strings have {} bytes together, wanted {}", end, elements);
   if (elements == 0) return;
   uint8_t* to = block.bytes.Extend(elements);
   for (size_t r = 0; r < rows; ++r) {

@@ -31,7 +31,7 @@ void ZstdCodec::Compress(std::span<const std::byte> bytes, std::string& out) {
   out.resize(ZSTD_compressBound(bytes.size()));
   const size_t size = ZSTD_compressCCtx(contexts_->compress, out.data(), out.size(), bytes.data(),
                                         bytes.size(), kLevel);
-  if (ZSTD_isError(size) != 0) Fail("zstd: {}", ZSTD_getErrorName(size));
+  if (ZSTD_isError(size) != 0) Fail(ErrorCode::kStorage, "zstd: {}", ZSTD_getErrorName(size));
   out.resize(size);
 }
 
@@ -40,8 +40,8 @@ void ZstdCodec::Decompress(std::span<const std::byte> bytes, size_t size, Buffer
   out.resize(size);
   const size_t found =
       ZSTD_decompressDCtx(contexts_->decompress, out.data(), size, bytes.data(), bytes.size());
-  if (ZSTD_isError(found) != 0) Fail("zstd: {}", ZSTD_getErrorName(found));
-  if (found != size) Fail("zstd gives {} bytes, wanted {}", found, size);
+  if (ZSTD_isError(found) != 0) Fail(ErrorCode::kStorage, "zstd: {}", ZSTD_getErrorName(found));
+  if (found != size) Fail(ErrorCode::kStorage, "zstd gives {} bytes, wanted {}", found, size);
 }
 
 #else

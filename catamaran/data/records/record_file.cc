@@ -39,36 +39,38 @@ void RecordFile::ReadHead() {
   const auto bytes = file_->bytes();
   const std::byte* head = bytes.data();
   if (!LooksLike({reinterpret_cast<const char*>(head), bytes.size()})) {
-    Fail("{}: not a record file: it begins with other bytes", path());
+    Fail(ErrorCode::kStorage, "{}: not a record file: it begins with other bytes", path());
   }
   if (bytes.size() < record_format::kHeadBytes + record_format::kFooterBytes) {
-    Fail("{}: cut off: a record file has more than its {} bytes", path(), bytes.size());
+    Fail(ErrorCode::kStorage, "{}: cut off: a record file has more than its {} bytes", path(),
+         bytes.size());
   }
   const auto version = Load<uint32_t>(head + 8);
   if (version != record_format::kVersion) {
-    Fail("{}: version {} of the record format; this program reads version {}", path(), version,
-         record_format::kVersion);
+    Fail(ErrorCode::kStorage, "{}: version {} of the record format; this program reads version {}",
+         path(), version, record_format::kVersion);
   }
   if (Crc32c(bytes.first(60)) != Load<uint32_t>(head + 60)) {
-    Fail("{}: damaged: the head, bytes 0 to {}, has a wrong checksum", path(),
+    Fail(ErrorCode::kStorage, "{}: damaged: the head, bytes 0 to {}, has a wrong checksum", path(),
          record_format::kHeadBytes - 1);
   }
   const auto text_bytes = Load<uint64_t>(head + 24);
   body_begin_ = AlignUp(record_format::kHeadBytes + text_bytes);
   if (text_bytes > record_format::kMaxSchemaBytes ||
       body_begin_ > bytes.size() - record_format::kFooterBytes) {
-    Fail("{}: cut off: it ends within its schema", path());
+    Fail(ErrorCode::kStorage, "{}: cut off: it ends within its schema", path());
   }
   const auto text = bytes.subspan(record_format::kHeadBytes,
                                   static_cast<size_t>(body_begin_ - record_format::kHeadBytes));
   if (Crc32c(text) != Load<uint32_t>(head + 32)) {
-    Fail("{}: damaged: the schema, bytes {} to {}, has a wrong checksum", path(),
-         record_format::kHeadBytes, body_begin_ - 1);
+    Fail(ErrorCode::kStorage, "{}: damaged: the schema, bytes {} to {}, has a wrong checksum",
+         path(), record_format::kHeadBytes, body_begin_ - 1);
   }
   schema_ = Schema::Parse({reinterpret_cast<const char*>(text.data()), text_bytes}, path());
   if (schema_.hash() != Load<uint64_t>(head + 16) || schema_.size() == 0 ||
       static_cast<uint32_t>(schema_.size()) != Load<uint32_t>(head + 12)) {
-    Fail("{}: damaged: the schema is not the one that the head describes", path());
+    Fail(ErrorCode::kStorage, "{}: damaged: the schema is not the one that the head describes",
+         path());
   }
 }
 
@@ -77,12 +79,13 @@ void RecordFile::ReadFooter() {
   const uint64_t end = bytes.size() - record_format::kFooterBytes;
   const std::byte* footer = bytes.data() + end;
   if (std::memcmp(footer + 56, record_format::kEndMagic, 8) != 0) {
-    Fail("{}: cut off: it does not end, at byte {}, as a record file does", path(), bytes.size());
+    Fail(ErrorCode::kStorage, "{}: cut off: it does not end, at byte {}, as a record file does",
+         path(), bytes.size());
   }
   root_ = Load<uint32_t>(footer + 52);
   if (Crc32c(bytes.subspan(end, 52)) != root_) {
-    Fail("{}: damaged: the footer, bytes {} to {}, has a wrong checksum", path(), end,
-         bytes.size() - 1);
+    Fail(ErrorCode::kStorage, "{}: damaged: the footer, bytes {} to {}, has a wrong checksum",
+         path(), end, bytes.size() - 1);
   }
   const auto index_begin = Load<uint64_t>(footer);
   const auto index_bytes = Load<uint64_t>(footer + 8);
@@ -94,13 +97,13 @@ void RecordFile::ReadFooter() {
       blocks > index_bytes / record_format::kIndexEntryBytes ||
       index_bytes != AlignUp(blocks * record_format::kIndexEntryBytes) ||
       Load<uint64_t>(footer + 32) != schema_.hash()) {
-    Fail("{}: damaged: the footer, bytes {} to {}, does not fit the file", path(), end,
-         bytes.size() - 1);
+    Fail(ErrorCode::kStorage, "{}: damaged: the footer, bytes {} to {}, does not fit the file",
+         path(), end, bytes.size() - 1);
   }
   const auto index = bytes.subspan(index_begin, end - index_begin);
   if (Crc32c(index) != Load<uint32_t>(footer + 40)) {
-    Fail("{}: damaged: the index, bytes {} to {}, has a wrong checksum", path(), index_begin,
-         end - 1);
+    Fail(ErrorCode::kStorage, "{}: damaged: the index, bytes {} to {}, has a wrong checksum",
+         path(), index_begin, end - 1);
   }
   ReadBlockIndex(index.first(blocks * record_format::kIndexEntryBytes), index_begin);
   ReadStats(index.subspan(index_bytes));
@@ -123,13 +126,15 @@ void RecordFile::ReadBlockIndex(std::span<const std::byte> index, uint64_t end) 
     if (block.offset != offset || block.bytes > end - offset || block.bytes < AlignUp(head) ||
         block.bytes % record_format::kAlignment != 0 || block.first_row != rows || block.rows < 1 ||
         block.rows > record_format::kMaxBlockRows) {
-      Fail("{}: damaged: what the index says of block {} does not fit the file", path(), b);
+      Fail(ErrorCode::kStorage,
+           "{}: damaged: what the index says of block {} does not fit the file", path(), b);
     }
     offset += block.bytes;
     rows += block.rows;
   }
   if (offset != end || rows != num_rows_) {
-    Fail("{}: damaged: the index does not list all blocks, or not all rows", path());
+    Fail(ErrorCode::kStorage, "{}: damaged: the index does not list all blocks, or not all rows",
+         path());
   }
 }
 
@@ -172,13 +177,15 @@ void RecordFile::ReadBlock(int64_t b, const Schema& chosen, std::span<const int>
   const uint64_t head_bytes =
       AlignUp(record_format::kBlockHeadBytes + columns * record_format::kColumnBytes);
   if (HeadCrc(bytes.first(head_bytes)) != in.head_crc) {
-    Fail("{}: block {}: damaged: its head, bytes {} to {}, has a wrong checksum", path(), b,
+    Fail(ErrorCode::kStorage,
+         "{}: block {}: damaged: its head, bytes {} to {}, has a wrong checksum", path(), b,
          in.offset, in.offset + head_bytes - 1);
   }
   if (Load<uint32_t>(head) != record_format::kBlockMagic || Load<uint32_t>(head + 4) != in.rows ||
       Load<int64_t>(head + 8) != in.first_row || Load<uint64_t>(head + 16) != in.bytes ||
       Load<uint32_t>(head + 24) != columns || Load<uint32_t>(head + 28) != in.head_crc) {
-    Fail("{}: block {}: damaged: its head, at byte {}, is not what the index says", path(), b,
+    Fail(ErrorCode::kStorage,
+         "{}: block {}: damaged: its head, at byte {}, is not what the index says", path(), b,
          in.offset);
   }
   out.Begin(chosen);
@@ -201,7 +208,8 @@ void RecordFile::ReadColumn(int64_t b, const Column& column, const std::byte* en
   const auto elements = Load<uint32_t>(entry + 24);
   const auto compression = Load<record_format::Compression>(entry + 32);
   const auto fail = [&](std::string_view what) {
-    Fail("{}: block {}, column '{}': damaged: {}", path(), b, column.name, what);
+    Fail(ErrorCode::kStorage, "{}: block {}, column '{}': damaged: {}", path(), b, column.name,
+         what);
   };
   if (offset % record_format::kAlignment != 0 || offset > in.bytes || stored > in.bytes - offset) {
     fail("its bytes are not in the block");
@@ -227,16 +235,18 @@ void RecordFile::ReadColumn(int64_t b, const Column& column, const std::byte* en
   try {
     if (compression == record_format::Compression::kZstd) {
       // No encoding takes twice the room of what it encodes.
-      if (raw > 2 * needed + 4096) Fail("{} compressed bytes would be {}", stored, raw);
+      if (raw > 2 * needed + 4096)
+        Fail(ErrorCode::kStorage, "{} compressed bytes would be {}", stored, raw);
       decoder.zstd.Decompress(encoded, raw, decoder.raw);
       encoded = decoder.raw.span();
     } else if (compression != record_format::Compression::kNone) {
-      Fail("compression {} is not known", static_cast<int>(compression));
+      Fail(ErrorCode::kStorage, "compression {} is not known", static_cast<int>(compression));
     } else if (raw != stored) {
-      Fail("{} bytes that are not compressed, wanted {}", stored, raw);
+      Fail(ErrorCode::kStorage, "{} bytes that are not compressed, wanted {}", stored, raw);
     }
     decoder.columns.Decode(column, encoded, in.rows, elements, out);
   } catch (const Error& error) {
+    if (error.code() != ErrorCode::kStorage) throw;  // no memory for them
     fail(fmt::format("bytes {} to {}: {}", in.offset + offset,
                      in.offset + offset + std::max<uint64_t>(bytes.size(), 1) - 1, error.what()));
   }
@@ -259,7 +269,8 @@ void RecordFile::Verify() const {
   }
   for (size_t c = 0; c < all.size(); ++c) {
     if (elements[c] != stats_[c].elements) {
-      Fail("{}: column '{}': damaged: its statistics count {} elements, its blocks have {}", path(),
+      Fail(ErrorCode::kStorage,
+           "{}: column '{}': damaged: its statistics count {} elements, its blocks have {}", path(),
            schema_[all[c]].name, stats_[c].elements, elements[c]);
     }
   }

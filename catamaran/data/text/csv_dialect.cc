@@ -113,7 +113,8 @@ CsvFile OpenCsvFile(const FileSystem& fs, const std::string& path, const TextOpt
   const auto first_line = rows.line();
   std::vector<std::string> first;
   if (!Meanings(rows, options.trim.value_or(true), &first)) {
-    Fail("{}:{}: a quote of the first row is at a wrong place", path, first_line);
+    Fail(ErrorCode::kBadData, "{}:{}: a quote of the first row is at a wrong place", path,
+         first_line);
   }
   const bool header =
       options.header ? *options.header : options.names.empty() && LooksLikeHeader(first);
@@ -189,7 +190,8 @@ Schema InferCsvSchema(CsvFile& file, const TextOptions& options) {
   try {
     return Schema(std::move(columns));
   } catch (const Error& error) {
-    Fail("{}: the names of its fields make no columns: {}", rows.path(), error.what());
+    Fail(error.code(), "{}: the names of its fields make no columns: {}", rows.path(),
+         error.what());
   }
 }
 

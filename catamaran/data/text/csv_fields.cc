@@ -43,7 +43,8 @@ ColumnFields FieldsByName(const Schema& schema, const std::vector<std::string>& 
   std::vector<std::string_view> candidates;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!index.emplace(names[i], i).second) {
-      Fail("{}: two fields are named '{}'; give them other names", path, names[i]);
+      Fail(ErrorCode::kBadData, "{}: two fields are named '{}'; give them other names", path,
+           names[i]);
     }
     candidates.push_back(names[i]);
   }

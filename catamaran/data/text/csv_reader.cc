@@ -243,7 +243,8 @@ std::unique_ptr<RowReader> OpenDelimited(std::string_view kind, const FileSystem
     columns = {.schema = *options.schema, .by_name = file.has_names};
   } else {
     if (file.empty)
-      Fail("{}: is empty: its columns cannot be inferred, a schema must say them", path);
+      Fail(ErrorCode::kBadData,
+           "{}: is empty: its columns cannot be inferred, a schema must say them", path);
     columns = {.schema = InferCsvSchema(file, options.text), .inferred = true};
   }
   return std::make_unique<CsvReader>(kind, std::move(file), columns, options);
@@ -275,7 +276,8 @@ std::unique_ptr<RowReader> OpenCriteo(const FileSystem& fs, const std::string& p
   CsvFile file = OpenCsvFile(fs, path, preset.text);
   const size_t found = file.empty ? 1 + kDense + kCategorical : file.names.size();
   if (found != 1 + kDense + kCategorical && found != kDense + kCategorical) {
-    Fail("{}: the first row has {} fields; Criteo's have 40, or 39 without the label", path, found);
+    Fail(ErrorCode::kBadData,
+         "{}: the first row has {} fields; Criteo's have 40, or 39 without the label", path, found);
   }
   std::vector<Column> usual;
   file.names.clear();

@@ -69,7 +69,7 @@ bool CsvSplitter::FillAndFind() {
   const bool first = window_.offset() == 0;
   if (!window_.Fill()) {
     if (window_.full()) {
-      Fail("{}:{}: a row of more than {} bytes{}", window_.path(), next_line_,
+      Fail(ErrorCode::kBadData, "{}:{}: a row of more than {} bytes{}", window_.path(), next_line_,
            options_.max_row_bytes, in_quotes_ ? "; is a quote not closed?" : "");
     }
     ended_ = true;

@@ -36,7 +36,7 @@ class JsonReader final : public TextReader {
     try {
       return Schema(columns.Columns());
     } catch (const Error& error) {
-      Fail("{}: the names in its objects make no columns: {}", path(), error.what());
+      Fail(error.code(), "{}: the names in its objects make no columns: {}", path(), error.what());
     }
   }
 

@@ -33,7 +33,8 @@ KernelStatus RunAssert(KernelContext& context) {
   const int64_t at = reference::FirstFalse(condition.data<const uint8_t>(), {condition.size()});
   if (at >= 0) {
     const std::string message = context.op->attr("message").AsWord();
-    Fail("assert: {}{}", message.empty() ? "the condition does not hold" : message,
+    Fail(ErrorCode::kBadData, "assert: {}{}",
+         message.empty() ? "the condition does not hold" : message,
          condition.size() == 1
              ? std::string()
              : fmt::format(" (element {} of {})", at, condition.shape().ToString()));

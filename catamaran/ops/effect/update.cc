@@ -94,8 +94,8 @@ void PrepareRows(KernelContext& c, const Work<T>& work) {
   sums.Fill(*static_cast<const RowsValue*>(c.in(0).object));
   // Keys rise, so that the last one tells.
   if (sums.size() > 0 && sums.key(sums.size() - 1) >= static_cast<uint64_t>(work.rows)) {
-    Fail("key {} is outside of the {} rows of @{}", sums.key(sums.size() - 1), work.rows,
-         c.op->states[0]);
+    Fail(ErrorCode::kBadData, "key {} is outside of the {} rows of @{}", sums.key(sums.size() - 1),
+         work.rows, c.op->states[0]);
   }
 }
 

@@ -47,7 +47,8 @@ KernelStatus RunDecode(KernelContext& c) {
         const N* given = OptionalData<N>(c, 1);
         for (int64_t n = 0; given && n < s.batch; ++n) {
           if (given[n] < 0 || given[n] > s.steps) {
-            Fail("input length {} of utterance {} is not within 0 to {}", given[n], n, s.steps);
+            Fail(ErrorCode::kBadData, "input length {} of utterance {} is not within 0 to {}",
+                 given[n], n, s.steps);
           }
         }
         DispatchFloating(

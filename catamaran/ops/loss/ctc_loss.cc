@@ -60,15 +60,18 @@ void CheckItems(const KernelContext& c, const CtcSizes& s, const Places& at, int
   for (int64_t n = 0; n < s.batch; ++n) {
     const auto item = ItemAt<T, I>(c, s, at, n);
     if (item.steps < 0 || (!c.in(0).offsets && item.steps > s.steps)) {
-      Fail("input length {} of utterance {} is not within 0 to {}", item.steps, n, s.steps);
+      Fail(ErrorCode::kBadData, "input length {} of utterance {} is not within 0 to {}", item.steps,
+           n, s.steps);
     }
     if (item.count < 0 || (!c.in(1).offsets && item.count > s.labels)) {
-      Fail("label length {} of utterance {} is not within 0 to {}", item.count, n, s.labels);
+      Fail(ErrorCode::kBadData, "label length {} of utterance {} is not within 0 to {}", item.count,
+           n, s.labels);
     }
     for (int64_t k = 0; k < item.count; ++k) {
       const int64_t label = static_cast<int64_t>(item.labels[k]);
       if (label < 0 || label >= s.classes || label == s.blank) {
-        Fail("label {} at {} of utterance {} is not one of the {} classes other than blank {}",
+        Fail(ErrorCode::kBadData,
+             "label {} at {} of utterance {} is not one of the {} classes other than blank {}",
              label, k, n, s.classes, s.blank);
       }
     }

@@ -73,7 +73,8 @@ void CheckLabels(const I* labels, int64_t count, int64_t classes, int64_t ignore
   for (int64_t r = 0; r < count; ++r) {
     const int64_t label = static_cast<int64_t>(labels[r]);
     if ((label < 0 || label >= classes) && label != ignored) {
-      Fail("label {} of example {} is not one of the {} classes", labels[r], r, classes);
+      Fail(ErrorCode::kBadData, "label {} of example {} is not one of the {} classes", labels[r], r,
+           classes);
     }
   }
 }

@@ -100,8 +100,8 @@ KernelStatus RunConfusion(KernelContext& c) {
         for (int64_t r = 0; r < s.count; ++r) {
           const bool counts = static_cast<int64_t>(c.in(2).data<I>()[r]) != s.ignored;
           if (counts && static_cast<uint64_t>(predictions[r]) >= static_cast<uint64_t>(s.width)) {
-            Fail("prediction {} of example {} is not one of the {} classes", predictions[r], r,
-                 s.width);
+            Fail(ErrorCode::kBadData, "prediction {} of example {} is not one of the {} classes",
+                 predictions[r], r, s.width);
           }
         }
         DispatchFloating(

@@ -55,7 +55,8 @@ class Sequences {
         width_(offsets_ ? 0 : c.in(ids).shape()[1]) {
     for (int64_t n = 0; n < count_ && lengths_; ++n) {
       if (lengths_[n] < 0 || lengths_[n] > width_) {
-        Fail("length {} of sequence {} is not within 0 to {}", lengths_[n], n, width_);
+        Fail(ErrorCode::kBadData, "length {} of sequence {} is not within 0 to {}", lengths_[n], n,
+             width_);
       }
     }
   }

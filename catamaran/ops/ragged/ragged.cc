@@ -56,7 +56,8 @@ KernelStatus RunRagged(KernelContext& c) {
   const int64_t have = c.in(0).shape()[0];
   const int64_t rows = c.in(1).size();
   const int64_t total = OffsetsOf(c.in(1), have, c.new_offsets);
-  if (total != have) Fail("the lengths add up to {}, there are {} values", total, have);
+  if (total != have)
+    Fail(ErrorCode::kBadData, "the lengths add up to {}, there are {} values", total, have);
   WithTypes(c, [&](const auto* values, const auto* lengths, auto* y) {
     reference::Ragged(values, lengths, y, c.new_offsets, {rows, c.in(0).size()});
   });
@@ -68,14 +69,15 @@ KernelStatus RunFromOffsets(KernelContext& c) {
   const int64_t have = c.in(0).shape()[0];
   const int64_t rows = c.in(1).size() - 1;
   WithTypes(c, [&](const auto* values, const auto* offsets, auto* y) {
-    if (offsets[0] != 0) Fail("the first offset is 0, found {}", offsets[0]);
+    if (offsets[0] != 0) Fail(ErrorCode::kBadData, "the first offset is 0, found {}", offsets[0]);
     for (int64_t b = 0; b < rows; ++b) {
       if (offsets[b + 1] < offsets[b]) {
-        Fail("offsets do not fall: offset {} is {}, the next is {}", b, offsets[b], offsets[b + 1]);
+        Fail(ErrorCode::kBadData, "offsets do not fall: offset {} is {}, the next is {}", b,
+             offsets[b], offsets[b + 1]);
       }
     }
     if (static_cast<int64_t>(offsets[rows]) != have) {
-      Fail("the last offset is {}, there are {} values", offsets[rows], have);
+      Fail(ErrorCode::kBadData, "the last offset is {}, there are {} values", offsets[rows], have);
     }
     reference::RaggedFromOffsets(values, offsets, y, c.new_offsets, {rows, c.in(0).size()});
   });

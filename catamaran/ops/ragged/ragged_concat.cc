@@ -94,7 +94,8 @@ KernelStatus RunConcat(KernelContext& c) {
   const Parts parts(c, 0);
   if (s.axis == 1) {
     for (const int64_t rows : parts.rows) {
-      if (rows != parts.rows[0]) Fail("parts of {} and {} sequences", parts.rows[0], rows);
+      if (rows != parts.rows[0])
+        Fail(ErrorCode::kBadData, "parts of {} and {} sequences", parts.rows[0], rows);
     }
   }
   DispatchWidth(c.out().tensor.dtype, [&]<class T>(T) {

@@ -49,7 +49,8 @@ template <class I>
 void CheckRows(const I* rows, int64_t count, int64_t num_rows) {
   for (int64_t k = 0; k < count; ++k) {
     if (static_cast<uint64_t>(rows[k]) >= static_cast<uint64_t>(num_rows)) {
-      Fail("row {} at position {} is outside of the {} sequences", rows[k], k, num_rows);
+      Fail(ErrorCode::kBadData, "row {} at position {} is outside of the {} sequences", rows[k], k,
+           num_rows);
     }
   }
 }
@@ -66,7 +67,8 @@ KernelStatus RunGather(KernelContext& c) {
         int64_t total = 0;
         for (int64_t k = 0; k < s.count; ++k) total += x.offsets[rows[k] + 1] - x.offsets[rows[k]];
         if (total > capacity) {
-          Fail("the chosen sequences have {} elements, more than the limit {}", total, capacity);
+          Fail(ErrorCode::kBadData, "the chosen sequences have {} elements, more than the limit {}",
+               total, capacity);
         }
         DispatchWidth(x.tensor.dtype, [&]<class T>(T) {
           reference::RaggedGather(x.data<const T>(), x.offsets, rows, c.out().data<T>(),

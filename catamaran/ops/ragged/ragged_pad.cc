@@ -48,8 +48,8 @@ KernelStatus RunPad(KernelContext& c) {
   if (!c.op->attr("truncate").AsBool()) {
     for (int64_t b = 0; b < rows; ++b) {
       if (offsets[b + 1] - offsets[b] > s.length) {
-        Fail("sequence {} has {} elements, more than the length {}", b, offsets[b + 1] - offsets[b],
-             s.length);
+        Fail(ErrorCode::kBadData, "sequence {} has {} elements, more than the length {}", b,
+             offsets[b + 1] - offsets[b], s.length);
       }
     }
   }

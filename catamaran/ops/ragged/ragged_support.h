@@ -63,7 +63,8 @@ inline int64_t OffsetsOf(const Slot& lengths, int64_t most, int64_t* offsets) {
         offsets[0] = 0;
         for (int64_t b = 0; b < lengths.size(); ++b) {
           if (static_cast<uint64_t>(of[b]) > static_cast<uint64_t>(most)) {
-            Fail("the length {} of sequence {} is not within 0 and {}", of[b], b, most);
+            Fail(ErrorCode::kBadData, "the length {} of sequence {} is not within 0 and {}", of[b],
+                 b, most);
           }
           total += static_cast<int64_t>(of[b]);
           offsets[b + 1] = total;

@@ -70,7 +70,8 @@ void CheckIndex(const Slot& x, const Slot& slot, int64_t stride) {
     for (int64_t k = first; k < last; ++k) {
       const int64_t at = static_cast<int64_t>(index[k]);
       if (at < -length || at >= length) {
-        Fail("index {} is outside of sequence {}, which has {} elements", index[k], b, length);
+        Fail(ErrorCode::kBadData, "index {} is outside of sequence {}, which has {} elements",
+             index[k], b, length);
       }
     }
   }

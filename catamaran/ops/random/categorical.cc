@@ -82,7 +82,8 @@ KernelStatus RunCategorical(KernelContext& context) {
       "categorical");
   for (int64_t r = 0; r < rows; ++r) {
     if (y[r] < 0) {
-      Fail("categorical: row {} has no probabilities: NaN, infinity or only -infinity", r);
+      Fail(ErrorCode::kBadData,
+           "categorical: row {} has no probabilities: NaN, infinity or only -infinity", r);
     }
   }
   return KernelStatus::kDone;

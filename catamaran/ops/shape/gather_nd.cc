@@ -121,7 +121,8 @@ void WithTuples(const Slot& indices, const TupleSizes& s, F&& f) {
             const I index = list[k * s.depth + d];
             if (static_cast<uint64_t>(static_cast<int64_t>(index)) >=
                 static_cast<uint64_t>(s.dims[d])) {
-              Fail("index {} at position {} of tuple {} is outside of the axis of {}", index, d, k,
+              Fail(ErrorCode::kBadData,
+                   "index {} at position {} of tuple {} is outside of the axis of {}", index, d, k,
                    s.dims[d]);
             }
           }

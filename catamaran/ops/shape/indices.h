@@ -38,7 +38,8 @@ void CheckIndices(const I* indices, int64_t count, int64_t size) {
   if (signs >= 0) return;
   for (k = 0; k < count; ++k) {
     if (static_cast<uint64_t>(static_cast<int64_t>(indices[k])) >= static_cast<uint64_t>(size)) {
-      Fail("index {} at position {} is outside of the axis of {}", indices[k], k, size);
+      Fail(ErrorCode::kBadData, "index {} at position {} is outside of the axis of {}", indices[k],
+           k, size);
     }
   }
 }

@@ -58,7 +58,8 @@ void CheckRange(const I* x, const BincountSizes& s) {
   if (bad == 0) return;
   for (int64_t k = 0; k < s.count; ++k) {
     if (static_cast<uint64_t>(x[k]) >= static_cast<uint64_t>(s.size)) {
-      Fail("{} at position {} is not among the {} numbers that are counted", x[k], k, s.size);
+      Fail(ErrorCode::kBadData, "{} at position {} is not among the {} numbers that are counted",
+           x[k], k, s.size);
     }
   }
 }

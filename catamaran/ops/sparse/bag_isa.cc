@@ -74,7 +74,8 @@ void CheckIds(const BagFunctions& functions, const Slot& ids, int64_t rows, int6
   DispatchIndex(
       ids.tensor.dtype,
       [&]<class I>(I) {
-        Fail("id {} at position {} is outside of the {} rows", ids.data<I>()[at], at, rows);
+        Fail(ErrorCode::kBadData, "id {} at position {} is outside of the {} rows",
+             ids.data<I>()[at], at, rows);
       },
       "ids");
 }

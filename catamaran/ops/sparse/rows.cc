@@ -40,7 +40,7 @@ KernelStatus RunToDense(KernelContext& c) {
         std::fill_n(y, c.out().size(), T(0));
         ForEachRow<T>(rows, [&](uint64_t key, const T* row, T factor) {
           if (key >= static_cast<uint64_t>(count)) {
-            Fail("key {} is outside of the {} rows", key, count);
+            Fail(ErrorCode::kBadData, "key {} is outside of the {} rows", key, count);
           }
           T* to = y + static_cast<int64_t>(key) * rows.width;
           for (int64_t i = 0; i < rows.width; ++i) to[i] += row[i] * factor;

@@ -11,6 +11,7 @@
 #include "catamaran/base/background.h"
 #include "catamaran/base/cpu.h"
 #include "catamaran/base/error.h"
+#include "catamaran/serve/learn/log_check.h"
 #include "catamaran/serve/model/load_model.h"
 
 namespace catamaran {
@@ -92,15 +93,13 @@ void Learner::Open() {
     log_options.wanted_id = NumberIn(model_.loaded->positions, kLogIdPosition, 16).value_or(0);
   }
   if (model_.loaded && !model_.loaded->warnings.empty()) {
-    status_.problem = fmt::format("{}", fmt::join(model_.loaded->warnings, "; "));
+    problems_.Raise("damaged_commit", fmt::format("{}", fmt::join(model_.loaded->warnings, "; ")));
+    status_.problem = problems_.current();
   }
   to_be_verified_ = DamageIsNoted(*model_.fs, model_.directory);
   OpenLog(log_options);
   if (part == nullptr && model_.loaded && log_->end() > log_->begin()) {
-    Fail(
-        "{}: commit {} does not say how far the log was learned from, and the log is not empty; "
-        "move the log away to begin a new one, or the state to learn all of the log anew",
-        state_directory_, model_.loaded->commit);
+    FailUnknownPosition(state_directory_, model_.loaded->commit);
   }
   MakeCoordinator(model_.loaded ? &*model_.loaded : nullptr);
   HoldForKeptCommits();
@@ -140,7 +139,8 @@ void Learner::Recover() {
   live_from_ = log_->end();
   const LogOffset from = std::max(applier_->stream().position(), log_->begin());
   if (from > applier_->stream().position() && applier_->stream().position() != 0) {
-    Fail("{}: the log begins at offset {}; the newest commit has read up to {}", model_.directory,
+    Fail(ErrorCode::kStorage,
+         "{}: the log begins at offset {}; the newest commit has read up to {}", model_.directory,
          from, applier_->stream().position());
   }
   LogCursor cursor = log_->Follow(from);
@@ -278,11 +278,12 @@ void Learner::Turn(LogCursor& cursor) {
   NotifyWatchers(now);
 }
 
-// What stands in the status until something better is known.
+// What stands in the status until Resolved() is called for the same event.
 void Learner::Problem(const char* event, const std::string& why) {
   {
     const std::lock_guard lock(status_mutex_);
-    status_.problem = why;
+    problems_.Raise(event, why);
+    status_.problem = problems_.current();
   }
   model_.log->WriteLimited(LogLevel::kWarning, event, model_.name, {{"why", why}});
 }
@@ -317,7 +318,7 @@ void Learner::ApplyRecords(LogCursor& cursor, std::chrono::nanoseconds wait) {
   int applied = 0;
   while (applied < kRecordsATurn) {
     const auto result = cursor.Next(record, applied == 0 ? wait : std::chrono::nanoseconds(0));
-    if (result == LogCursor::Result::kClosed) Fail("the log was closed");
+    if (result == LogCursor::Result::kClosed) Fail(ErrorCode::kUnavailable, "the log was closed");
     if (result == LogCursor::Result::kTimeout) break;
     ApplyRecord(record);
     ++applied;
@@ -409,12 +410,12 @@ std::optional<LogOffset> Learner::TryAppend(RecordType type, int64_t time_ns,
         log_->Append(static_cast<uint8_t>(type), time_ns, std::as_bytes(std::span(payload)));
     if (append_again_at_ != 0) {
       append_again_at_ = 0;
-      const std::lock_guard lock(status_mutex_);
-      status_.problem.clear();
+      Resolved("log_full");
     }
     return end;
   } catch (const LogFull& full) {
     append_again_at_ = now + kRetryFullLog;
+    full_at_ = log_->end();
     Problem("log_full", fmt::format("nothing is learned until there is room: {}", full.what()));
     return {};
   }

@@ -31,6 +31,8 @@
 #include "catamaran/serve/learn/batch_builder.h"
 #include "catamaran/serve/learn/learner_part.h"
 #include "catamaran/serve/learn/log_applier.h"
+#include "catamaran/serve/learn/lost_impressions.h"
+#include "catamaran/serve/learn/problems.h"
 #include "catamaran/serve/learn/progress_window.h"
 #include "catamaran/serve/learn/row_formats.h"
 #include "catamaran/serve/learn/settings.h"
@@ -111,6 +113,7 @@ class Learner final : public Learning {
   void NotifyWatchers(int64_t now);
   void StandStill(const std::string& why);
   void Problem(const char* event, const std::string& why);
+  void Resolved(const char* event);
   void TellDrift();
   void RefuseAll(const Status& status);
   std::optional<LogOffset> TryAppend(RecordType type, int64_t time_ns, const std::string& payload);
@@ -135,6 +138,8 @@ class Learner final : public Learning {
   void ApplyRollback(const RollbackRecord& record);
 
   // learner_requests.cc
+  Status TryLogImpression(const InferRequest& request, const InferResponse& response,
+                          std::string_view id);
   int64_t StampOf(int64_t event_time_ns) const;
   Status Refusal() const;
   void CheckLabelValue(const FeedbackItem& item) const;
@@ -170,6 +175,7 @@ class Learner final : public Learning {
   int64_t scheduled_examples_ = 0, scheduled_steps_ = 0;  // in the log and not applied yet
   int64_t waiting_since_ = 0;                             // by steady_; 0: nothing waits
   int64_t append_again_at_ = 0;              // the log was full: when it is tried again
+  LogOffset full_at_ = 0;                    // where it ended then
   std::map<int64_t, std::string> refusals_;  // why, by step: to be recorded
   int64_t last_tick_ = 0;
   bool committing_ = false;
@@ -199,6 +205,7 @@ class Learner final : public Learning {
   std::atomic<bool> end_ = false;
   mutable std::mutex status_mutex_;
   LearningStatus status_;
+  LearningProblems problems_;  // guarded by status_mutex_
   std::recursive_mutex watch_mutex_;
   std::vector<Watcher> watchers_;
   uint64_t next_watch_ = 1;
@@ -209,6 +216,8 @@ class Learner final : public Learning {
   // Callbacks of the log share it: they may be called when it has been handed over.
   const std::shared_ptr<Acknowledged> acked_ = std::make_shared<Acknowledged>();
   RecentDurations freshness_;
+  // Callbacks of the log share it too.
+  const std::shared_ptr<LostImpressions> lost_ = std::make_shared<LostImpressions>();
   std::once_flag stopped_;
   std::thread thread_;
 };

@@ -141,6 +141,11 @@ bool Learner::CommitDue(int64_t now) const {
 }
 
 void Learner::CommitIfDue(int64_t now) {
+  // It has taken a request's record since: there is room.
+  if (append_again_at_ != 0 && log_->end() > full_at_) {
+    append_again_at_ = 0;
+    Resolved("log_full");
+  }
   if (committing_ && !commits_->in_progress()) FinishCommit();
   for (CommitRequest& request : commit_requests_) {
     if (!request.examples && applier_->stream().position() >= request.target) {
@@ -165,10 +170,10 @@ void Learner::StartCommit(int64_t now) {
     commits_->StartCommit(PositionsNow());
     committing_ = true;
   } catch (const Error& error) {
+    last_commit_changes_ = -1;  // it is due again
     Problem("commit_failed", error.what());
-    for (CommitRequest& request : std::exchange(in_commit_, {})) {
-      request.done({StatusCode::kInternal, error.what()}, {});
-    }
+    const Status status(StatusCodeOf(error.code()), error.what());
+    for (CommitRequest& request : std::exchange(in_commit_, {})) request.done(status, {});
   }
 }
 
@@ -181,7 +186,7 @@ void Learner::FinishCommit() {
     Committed(result);
     reply = {result.commit, result.step, cut_position_};
   } catch (const Error& error) {
-    status = {StatusCode::kResourceExhausted, error.what()};
+    status = {StatusCodeOf(error.code()), error.what()};
     last_commit_changes_ = -1;  // it is due again
     Problem("commit_failed", error.what());
   }
@@ -189,7 +194,18 @@ void Learner::FinishCommit() {
   for (CommitRequest& request : std::exchange(in_commit_, {})) request.done(status, reply);
 }
 
+void Learner::Resolved(const char* event) {
+  const std::lock_guard lock(status_mutex_);
+  if (!problems_.Resolve(event, clock_.Now())) return;
+  status_.problem = problems_.current();
+  status_.past_problem = problems_.past();
+  status_.past_problem_ns = problems_.past_ns();
+}
+
 void Learner::Committed(const CommitResult& result) {
+  // What it holds is what the commits that failed, or were damaged, would have held.
+  Resolved("commit_failed");
+  Resolved("damaged_commit");
   newest_commit_ = result.commit;
   newest_commit_step_ = result.step;
   needed_by_commit_[result.commit] = cut_oldest_;
@@ -252,7 +268,7 @@ void Learner::BeginRollback() {
               counts.skipped_steps - before.skipped_steps,
               counts.skipped_examples - before.skipped_examples};
   } catch (const Error& error) {
-    return refuse(StatusCode::kInternal, error.what());
+    return refuse(StatusCodeOf(error.code()), error.what());
   }
   if (!TryAppend(RecordType::kRollback, stream.clock_ns(), Encode(record))) {
     return refuse(StatusCode::kResourceExhausted, "the log has no room for the record of it");

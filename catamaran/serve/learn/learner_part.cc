@@ -26,12 +26,14 @@ std::string FormatLearnerPart(const LearnerPart& part) {
 LearnerPart ParseLearnerPart(std::string_view bytes, const std::string& what) {
   const bool first = bytes.starts_with(kFirstMagic);
   if (!first && !bytes.starts_with(kLearnerPartMagic)) {
-    Fail("{}: it is not what a model that learns has saved, or a later version did", what);
+    Fail(ErrorCode::kStorage,
+         "{}: it is not what a model that learns has saved, or a later version did", what);
   }
   bytes.remove_prefix(kLearnerPartMagic.size());
   const auto take = [&] {
     uint64_t size = 0;
-    if (!TakePlain(bytes, size) || size > bytes.size()) Fail("{}: damaged: it is too short", what);
+    if (!TakePlain(bytes, size) || size > bytes.size())
+      Fail(ErrorCode::kStorage, "{}: damaged: it is too short", what);
     std::string one(bytes.substr(0, size));
     bytes.remove_prefix(size);
     return one;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/serve/guarded.h"
 #include "catamaran/serve/learn/learner.h"
 
 namespace catamaran {
@@ -15,11 +16,7 @@ namespace {
 
 constexpr size_t kMaxRememberedAcks = 1 << 18;
 
-// What an Error of the log means for a request.
-Status StatusOf(const Error& error) {
-  const bool full = dynamic_cast<const LogFull*>(&error) != nullptr;
-  return {full ? StatusCode::kResourceExhausted : StatusCode::kUnavailable, error.what()};
-}
+Status StatusOf(const Error& error) { return {StatusCodeOf(error.code()), error.what()}; }
 
 void CheckIdLength(const std::string& id, std::string_view what) {
   if (id.size() > kMaxIdBytes) {
@@ -54,6 +51,8 @@ LearningStatus Learner::status() const {
   status.drift = applier_->drift().Values();
   status.frozen = applier_->frozen();
   if (model_.feature_rates) status.features = model_.feature_rates();
+  status.lost_impressions = lost_->impressions();
+  status.feedback_for_lost = lost_->feedback();
   status.freshness_p50 = freshness_.Percentile(0.5);
   status.freshness_p99 = freshness_.Percentile(0.99);
   status.freshness_count = freshness_.count();
@@ -113,8 +112,8 @@ void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
         Encode(ExampleRecord{std::move(labelled.rows), std::move(labelled.labels),
                              std::move(labelled.weights), std::move(request.idempotency_key)});
     if (payload.size() > kMaxLogPayload) Fail("{} bytes in one request", payload.size());
-  } catch (const Error& error) {
-    return done({StatusCode::kInvalidArgument, error.what()}, {});
+  } catch (...) {
+    return done(StatusOfException(), {});
   }
   Acknowledge<TrainReply>(RecordType::kExample, time, payload, rows, std::move(done));
 }
@@ -169,8 +168,16 @@ void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
     }
     payload = Encode(record);
     if (payload.size() > kMaxLogPayload) Fail("{} bytes in one request", payload.size());
-  } catch (const Error& error) {
-    return done({StatusCode::kInvalidArgument, error.what()}, {});
+  } catch (...) {
+    return done(StatusOfException(), {});
+  }
+  int64_t for_lost = 0;
+  for (const FeedbackRecord::Item& item : record.items) for_lost += lost_->Contains(item.id);
+  if (for_lost > 0) {
+    done = [done = std::move(done), lost = lost_, for_lost](Status status, FeedbackReply reply) {
+      if (status.ok()) lost->AddFeedback(for_lost);
+      done(std::move(status), reply);
+    };
   }
   Acknowledge<FeedbackReply>(RecordType::kFeedback, time, payload,
                              static_cast<int64_t>(record.items.size()), std::move(done));
@@ -183,8 +190,8 @@ void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& p
   try {
     end = log_->Append(static_cast<uint8_t>(type), time_ns, std::as_bytes(std::span(payload)),
                        &begin);
-  } catch (const Error& error) {
-    return done(StatusOf(error), {});
+  } catch (...) {
+    return done(StatusOfException(), {});
   }
   log_->WhenDurable(end, [acked = acked_, &steady = steady_, begin, end, count,
                           done = std::move(done)](const Error* error) {
@@ -199,10 +206,22 @@ void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& p
 }
 
 Status Learner::LogImpression(const InferRequest& request, const InferResponse& response) {
+  const std::string& id = response.id.empty() ? request.id : response.id;
+  const Status status = TryLogImpression(request, response, id);
+  if (status.ok()) {
+    lost_->Remove(id);
+  } else {
+    lost_->Add(id);
+  }
+  return status;
+}
+
+Status Learner::TryLogImpression(const InferRequest& request, const InferResponse& response,
+                                 std::string_view id) {
   if (!logging_) return {StatusCode::kUnavailable, "learning has ended"};
   try {
     ImpressionRecord record;
-    record.id = response.id.empty() ? request.id : response.id;
+    record.id = id;
     record.session = request.session;
     record.rows = formats_.Take(request.inputs, request.rows);
     record.step = response.step;
@@ -218,10 +237,8 @@ Status Learner::LogImpression(const InferRequest& request, const InferResponse& 
     log_->Append(static_cast<uint8_t>(RecordType::kImpression), StampOf(request.event_time_ns),
                  std::as_bytes(std::span(payload)));
     return {};
-  } catch (const LogFull& full) {
-    return {StatusCode::kResourceExhausted, full.what()};
-  } catch (const Error& error) {
-    return {StatusCode::kInvalidArgument, error.what()};
+  } catch (...) {
+    return StatusOfException();
   }
 }
 

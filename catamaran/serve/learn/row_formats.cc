@@ -217,7 +217,7 @@ LoggedRows RowFormats::FromJson(const std::vector<std::string>& rows, Parser& pa
   parser.block.Begin(json_columns_);
   for (const std::string& row : rows) {
     const std::string problem = parser.features.Append(row, parser.block);
-    if (!problem.empty()) Fail("row {}: {}", parser.block.rows(), problem);
+    if (!problem.empty()) Fail(ErrorCode::kBadData, "row {}: {}", parser.block.rows(), problem);
     parser.block.FinishRow();
   }
   return EncodeRows(json_id_, parser.block, parser.block.rows());
@@ -228,7 +228,8 @@ void RowFormats::LabelsFromJson(const std::vector<std::string>& rows, Parser& pa
   parser.label_block.Begin(label_columns_);
   for (const std::string& row : rows) {
     const std::string problem = parser.labels.Append(row, parser.label_block);
-    if (!problem.empty()) Fail("row {}: {}", parser.label_block.rows(), problem);
+    if (!problem.empty())
+      Fail(ErrorCode::kBadData, "row {}: {}", parser.label_block.rows(), problem);
     parser.label_block.FinishRow();
   }
   const RowBlock* block = &parser.label_block;
@@ -254,12 +255,13 @@ void RowFormats::CheckNumbers(const Labelled& labelled) {
   const size_t rows = static_cast<size_t>(labelled.rows.rows);
   for (size_t i = 0; i < labelled.labels.size(); ++i) {
     if (!std::isfinite(labelled.labels[i])) {
-      Fail("row {}: a label is missing, or not a number", i / (labelled.labels.size() / rows));
+      Fail(ErrorCode::kBadData, "row {}: a label is missing, or not a number",
+           i / (labelled.labels.size() / rows));
     }
   }
   for (size_t r = 0; r < labelled.weights.size(); ++r) {
     if (!std::isfinite(labelled.weights[r]) || labelled.weights[r] < 0) {
-      Fail("row {}: the weight is {}", r, labelled.weights[r]);
+      Fail(ErrorCode::kBadData, "row {}: the weight is {}", r, labelled.weights[r]);
     }
   }
 }

@@ -54,8 +54,11 @@ void LoadStateOf(HostedModel& model) {
     options.rows_later = model.config.learn && !DamageIsNoted(fs, model.directory);
     model.loaded = LoadState(fs, own, *model.flat, options);
     model.state = std::move(model.loaded->state);
+    model.warnings = model.loaded->warnings;
   } else if (!model.config.state.empty()) {
-    model.state = LoadState(fs, FindState(fs, model.config.state), *model.flat, options).state;
+    LoadedState loaded = LoadState(fs, FindState(fs, model.config.state), *model.flat, options);
+    model.state = std::move(loaded.state);
+    model.warnings = std::move(loaded.warnings);
   } else {
     model.state = State::Create(*model.flat, model.config.seed, options.state);
   }
@@ -119,7 +122,8 @@ void CheckModel(FileSystem& fs, const Vocabulary& words, const std::string& name
   const HostedModel model = ReadFiles(fs, words, name, config);
   Compile(*model.flat, model.entry.infer);
   if (config.learn && !Compile(*model.flat, model.entry.train)->commits()) {
-    Fail("{}: {} learns nothing: it has no commit region", config.program, model.entry.train);
+    Fail(ErrorCode::kInvalidProgram, "{}: {} learns nothing: it has no commit region",
+         config.program, model.entry.train);
   }
 }
 

@@ -128,7 +128,7 @@ BoundInputs RowInputs::Bind(const std::vector<std::string>& rows) {
   raw_.Begin(columns_);
   for (const std::string& row : rows) {
     const std::string problem = row_->Append(row, raw_);
-    if (!problem.empty()) Fail("row {}: {}", raw_.rows(), problem);
+    if (!problem.empty()) Fail(ErrorCode::kBadData, "row {}: {}", raw_.rows(), problem);
     raw_.FinishRow();
   }
   CountMissing();

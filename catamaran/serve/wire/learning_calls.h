@@ -25,6 +25,8 @@ void VisitStatus(const LearningStatus& status, Visit&& visit) {
   visit("running", status.running);
   visit("paused", status.paused);
   visit("problem", status.problem);
+  visit("past_problem", status.past_problem);
+  visit("past_problem_ns", status.past_problem_ns);
   visit("step", status.step);
   visit("steps", status.steps);
   visit("refused_steps", status.refused_steps);
@@ -52,6 +54,8 @@ void VisitStatus(const LearningStatus& status, Visit&& visit) {
   visit("duplicate_keys", status.duplicate_keys);
   visit("idempotency_keys", status.idempotency_keys);
   visit("dropped_examples", status.dropped_examples);
+  visit("lost_impressions", status.lost_impressions);
+  visit("feedback_for_lost", status.feedback_for_lost);
   visit("loss", status.loss);
   visit("window_examples", status.window.examples);
   visit("window_auc", status.window.auc);

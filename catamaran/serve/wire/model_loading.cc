@@ -4,6 +4,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/data/text/json.h"
+#include "catamaran/serve/guarded.h"
 
 namespace catamaran {
 namespace {
@@ -66,8 +67,8 @@ Status LoadModel(Server& server, const std::string& model, const LoadSettings& s
     if (all.empty()) return server.Reload(model);
     for (const auto& [name, value] : all) Apply(config, name, value);
     if (config.program.empty()) Fail("the setting 'program' is missing: the path of a .ctm file");
-  } catch (const Error& error) {
-    return {StatusCode::kInvalidArgument, error.what()};
+  } catch (...) {
+    return StatusOfException();
   }
   return server.Load(model, config);
 }

@@ -46,7 +46,7 @@ Shape InputShape(std::string_view name, std::span<const int64_t> dims) {
     static_cast<void>(shape.num_elements());
     return shape;
   } catch (const Error& error) {
-    Fail("input '{}': {}", name, error.what());
+    Fail(error.code(), "input '{}': {}", name, error.what());
   }
 }
 

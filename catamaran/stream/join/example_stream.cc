@@ -63,10 +63,10 @@ void ExampleStream::Apply(const LogRecord& record, StreamAction& action) {
       case RecordType::kCommitNote:
         break;
       default:
-        Fail("{} is unknown to this version", RecordTypeName(record.type));
+        Fail(ErrorCode::kStorage, "{} is unknown to this version", RecordTypeName(record.type));
     }
   } catch (const Error& error) {
-    Fail("the log at offset {}: {}", record.offset, error.what());
+    Fail(error.code(), "the log at offset {}: {}", record.offset, error.what());
   }
   action.time_ns = join_.clock_ns();
   position_ = record.next;
@@ -87,7 +87,9 @@ void ExampleStream::AddSchema(SchemaRecord schema) {
 
 const SchemaRecord& ExampleStream::FindSchema(uint64_t id) const {
   const auto found = schemas_.find(id);
-  if (found == schemas_.end()) Fail("the log has rows of a schema {:016x} that it has not", id);
+  if (found == schemas_.end()) {
+    Fail(ErrorCode::kBadData, "the log refers to schema {:016x}, which it does not define", id);
+  }
   return found->second;
 }
 
@@ -126,11 +128,12 @@ void ExampleStream::ApplyFeedback(const LogRecord& record) {
 void ExampleStream::ApplyStep(const LogRecord& record, StreamAction& action) {
   Decode(record.payload, action.step);
   if (action.step.number != counts_.steps + 1) {
-    Fail("it is step {}; {} comes next", action.step.number, counts_.steps + 1);
+    Fail(ErrorCode::kStorage, "it is step {}; {} comes next", action.step.number,
+         counts_.steps + 1);
   }
   if (action.step.examples < 1 || action.step.examples > waiting()) {
-    Fail("step {} takes {} examples; {} are waiting", action.step.number, action.step.examples,
-         waiting());
+    Fail(ErrorCode::kStorage, "step {} takes {} examples; {} are waiting", action.step.number,
+         action.step.examples, waiting());
   }
   action.kind = StreamAction::Kind::kStep;
   const auto end = waiting_.begin() + action.step.examples;
@@ -143,7 +146,8 @@ void ExampleStream::ApplyStep(const LogRecord& record, StreamAction& action) {
 void ExampleStream::ApplyRollback(const LogRecord& record, StreamAction& action) {
   Decode(record.payload, action.rollback);
   if (action.rollback.offset > record.offset) {
-    Fail("a rollback to offset {}, which comes after it", action.rollback.offset);
+    Fail(ErrorCode::kStorage, "a rollback to offset {}, which comes after it",
+         action.rollback.offset);
   }
   action.kind = StreamAction::Kind::kRollback;
   const RollbackRecord& rollback = action.rollback;

@@ -46,7 +46,8 @@ void ExampleStream::Load(std::string_view bytes) {
       ParseMessage<proto::ExampleStreamState>(std::as_bytes(std::span(bytes)), kWhat);
   const auto counts = CountsOf(counts_);
   if (state.counts_size() != static_cast<int>(counts.size())) {
-    Fail("{}: damaged: {} counts; it has {}", kWhat, state.counts_size(), counts.size());
+    Fail(ErrorCode::kStorage, "{}: damaged: {} counts; it has {}", kWhat, state.counts_size(),
+         counts.size());
   }
   join_.Load(state.join());
   keys_.Load(state.keys());

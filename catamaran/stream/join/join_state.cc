@@ -50,7 +50,8 @@ void Join::Load(const stream::v1::JoinState& state) {
   for (const proto::JoinState::Open& saved : state.open()) {
     if (saved.number() >= state.next_number() || loaded.open_.contains(saved.number()) ||
         saved.rows() < 1) {
-      Fail("the join: damaged: impression {} of {} rows", saved.number(), saved.rows());
+      Fail(ErrorCode::kStorage, "the join: damaged: impression {} of {} rows", saved.number(),
+           saved.rows());
     }
     Open& open = loaded.open_[saved.number()];
     open.id = saved.id();
@@ -79,7 +80,7 @@ void Join::Load(const stream::v1::JoinState& state) {
   }
   for (const proto::JoinState::Held& saved : state.held()) {
     if (saved.number() >= state.next_number() || loaded.held_.contains(saved.number())) {
-      Fail("the join: damaged: feedback {}", saved.number());
+      Fail(ErrorCode::kStorage, "the join: damaged: feedback {}", saved.number());
     }
     Held& held = loaded.held_[saved.number()];
     FromProto(saved.item(), held.item);
@@ -89,7 +90,8 @@ void Join::Load(const stream::v1::JoinState& state) {
   }
   constexpr int kCounts = 8;
   if (state.counts_size() != kCounts) {
-    Fail("the join: damaged: {} counts; it has {}", state.counts_size(), kCounts);
+    Fail(ErrorCode::kStorage, "the join: damaged: {} counts; it has {}", state.counts_size(),
+         kCounts);
   }
   int next = 0;
   for (int64_t* count :

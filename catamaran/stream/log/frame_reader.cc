@@ -95,17 +95,17 @@ bool FrameSearch::Next(LogOffset from, LogRecord& record, LogOffset* durable) {
     const auto head = LoadFrameHead(reader_.Bytes(segment_, at, kFrameBytes).data());
     if (head && FrameEnd(at, *head) <= segment_.end) effort_ += head->payload_bytes;
     if (effort_ > kLeastEffort + 64 * (segment_.end - segment_.first)) {
-      Fail(
-          "{}: what is behind offset {} looks like records and is none; it cannot be told what "
-          "happened to it",
-          segment_.file->path(), from);
+      Fail(ErrorCode::kStorage,
+           "{}: what is behind offset {} looks like records and is none; it cannot be told what "
+           "happened to it",
+           segment_.file->path(), from);
     }
   }
   return false;
 }
 
 void FailAtFrame(const LogSegment& segment, LogOffset at, FrameState state) {
-  Fail("{}: {} at offset {} (byte {} of the file)", segment.file->path(),
+  Fail(ErrorCode::kStorage, "{}: {} at offset {} (byte {} of the file)", segment.file->path(),
        state == FrameState::kCutOff ? "there is no whole record"
                                     : "there is no record, or a damaged one,",
        at, kHeadBytes + (at - segment.first));

@@ -34,14 +34,6 @@ FoundLog MakeLog(FileSystem& fs, const std::string& directory, uint64_t id) {
   return FindLog(fs, directory);
 }
 
-void CheckReaches(const std::string& directory, LogOffset end, LogOffset reaches) {
-  if (end >= reaches) return;
-  Fail(
-      "{}: the log ends at {}, and a commit has learned from records up to {}: some are missing, "
-      "or this is another log",
-      directory, end, reaches);
-}
-
 }  // namespace
 
 struct Log::Inside {
@@ -72,18 +64,13 @@ struct Log::Inside {
 void Log::Inside::Recover() {
   FoundLog found = FindLog(*fs, directory);
   if (found.segments.empty()) {
-    CheckReaches(directory, 0, options.reaches);
+    CheckExpected(directory, {0, options.reaches}, 0, 0, 0);
     found = MakeLog(*fs, directory, options.wanted_id != 0 ? options.wanted_id : options.id);
   }
-  if (options.wanted_id != 0 && found.id != options.wanted_id) {
-    Fail(
-        "{}: this is another log than the one that was learned from: its id is {:016x}, not "
-        "{:016x}",
-        directory, found.id, options.wanted_id);
-  }
   const LogTail tail = FindTail(*fs, directory, found);
-  if (!tail.damage.empty()) Fail("{}", tail.damage);
-  CheckReaches(directory, tail.end, options.reaches);
+  if (!tail.damage.empty()) Fail(ErrorCode::kStorage, "{}", tail.damage);
+  CheckExpected(directory, {options.wanted_id, options.reaches}, found.id,
+                found.segments.front().first, tail.end);
   const bool torn_segment = !found.segments.back().problem.empty();
   if (tail.bytes_beyond > 0 || torn_segment || found.segments.back().first > tail.end) {
     recovery.cut = true;
@@ -153,8 +140,8 @@ LogOffset Log::Append(uint8_t type, int64_t time_ns, std::span<const std::byte> 
          payload.size(), kMaxLogPayload);
   }
   std::lock_guard lock(in.append_mutex);
-  if (in.closed) Fail("{}: the log is closed", in.directory);
-  if (in.syncer->failed()) Fail("{}", in.syncer->failure());
+  if (in.closed) Fail(ErrorCode::kUnavailable, "{}: the log is closed", in.directory);
+  if (in.syncer->failed()) Fail(ErrorCode::kStorage, "{}", in.syncer->failure());
   const size_t bytes = kFrameBytes + payload.size();
   try {
     in.MakeRoom(bytes);

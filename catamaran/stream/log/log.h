@@ -55,10 +55,12 @@ struct LogRecord {
   std::span<const std::byte> payload;
 };
 
-// The disk or the quota refused an append. The log is as it was before.
+// The disk or the quota refused an append. The log is as it was before. The code is that of what
+// the disk said: resource exhausted where there is no room, storage where it does not work.
 class LogFull : public Error {
  public:
-  using Error::Error;
+  explicit LogFull(const std::string& message, ErrorCode code = ErrorCode::kResourceExhausted)
+      : Error(message, code) {}
 };
 
 // When WhenDurable's callback is called.

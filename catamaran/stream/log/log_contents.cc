@@ -40,11 +40,12 @@ uint64_t LogContents::bytes() const {
 LogSegment LogContents::Find(LogOffset offset) const {
   std::lock_guard lock(mutex_);
   if (offset > end_ || entries_.empty()) {
-    Fail("{}: the log ends at {}; there is nothing at {}", directory_, end_, offset);
+    Fail(ErrorCode::kStorage, "{}: the log ends at {}; there is nothing at {}", directory_, end_,
+         offset);
   }
   if (offset < entries_.front().first) {
-    Fail("{}: the log begins at {}; what was at {} has been dropped", directory_,
-         entries_.front().first, offset);
+    Fail(ErrorCode::kStorage, "{}: the log begins at {}; what was at {} has been dropped",
+         directory_, entries_.front().first, offset);
   }
   auto found = std::upper_bound(entries_.begin(), entries_.end(), offset,
                                 [](LogOffset at, const Entry& entry) { return at < entry.first; });

@@ -21,7 +21,8 @@ FoundSegment LookAtSegment(const FileSystem& fs, const std::string& path, LogOff
   try {
     found.head = LoadHead(head, path);
     if (found.head.first != first) {
-      Fail("{}: damaged: by its head it begins at {}; was it renamed?", path, found.head.first);
+      Fail(ErrorCode::kStorage, "{}: damaged: by its head it begins at {}; was it renamed?", path,
+           found.head.first);
     }
   } catch (const Error& error) {
     found.problem = error.what();
@@ -44,7 +45,8 @@ LogOffset DurableBehind(const FileSystem& fs, uint64_t id, const FoundSegment& f
 
 void CheckNoOverlap(const FoundSegment& segment, const FoundSegment& next) {
   if (segment.end() <= next.first) return;
-  Fail("{}: damaged: it goes on beyond offset {}, where the next segment begins", segment.path,
+  Fail(ErrorCode::kStorage,
+       "{}: damaged: it goes on beyond offset {}, where the next segment begins", segment.path,
        next.first);
 }
 
@@ -52,11 +54,12 @@ void CheckNoOverlap(const FoundSegment& segment, const FoundSegment& next) {
 void CheckChain(const std::string& directory, const FoundLog& log, size_t upto) {
   for (size_t i = 0; i <= upto; ++i) {
     const FoundSegment& segment = log.segments[i];
-    if (!segment.problem.empty()) Fail("{}", segment.problem);
+    if (!segment.problem.empty()) Fail(ErrorCode::kStorage, "{}", segment.problem);
     if (i == upto) return;
     const FoundSegment& next = log.segments[i + 1];
     if (segment.end() < next.first) {
-      Fail("{}: the log is not whole: {} ends at {}, and the next segment begins at {}", directory,
+      Fail(ErrorCode::kStorage,
+           "{}: the log is not whole: {} ends at {}, and the next segment begins at {}", directory,
            segment.path, segment.end(), next.first);
     }
     CheckNoOverlap(segment, next);
@@ -89,11 +92,12 @@ FoundLog FindLog(const FileSystem& fs, const std::string& directory) {
   for (const FoundSegment& segment : log.segments) {
     if (!segment.problem.empty()) continue;
     if (named != nullptr && named->head.id != segment.head.id) {
-      Fail("{}: {} and {} are of different logs", directory, named->path, segment.path);
+      Fail(ErrorCode::kStorage, "{}: {} and {} are of different logs", directory, named->path,
+           segment.path);
     }
     named = &segment;
   }
-  if (named == nullptr) Fail("{}", log.segments.front().problem);
+  if (named == nullptr) Fail(ErrorCode::kStorage, "{}", log.segments.front().problem);
   log.id = named->head.id;
   return log;
 }
@@ -127,7 +131,8 @@ LogTail FindTail(const FileSystem& fs, const std::string& directory, const Found
   while (at_segment > 0 && segments[at_segment].first >= tail.checked_from) --at_segment;
   CheckChain(directory, log, at_segment);
   if (segments[at_segment].end() < tail.checked_from) {
-    Fail("{}: the log is not whole: {} ends at {}, and had been synced up to {}", directory,
+    Fail(ErrorCode::kStorage,
+         "{}: the log is not whole: {} ends at {}, and had been synced up to {}", directory,
          segments[at_segment].path, segments[at_segment].end(), tail.checked_from);
   }
 
@@ -171,6 +176,28 @@ LogTail FindTail(const FileSystem& fs, const std::string& directory, const Found
     }
   }
   return tail;
+}
+
+void CheckExpected(const std::string& directory, const ExpectedLog& expected, uint64_t id,
+                   LogOffset begin, LogOffset end) {
+  if (expected.id != 0 && id != expected.id) {
+    Fail(
+        "{}: this is another log than the one that was learned from: its id is {:016x}, not "
+        "{:016x}",
+        directory, id, expected.id);
+  }
+  if (end < expected.reaches) {
+    Fail(ErrorCode::kStorage,
+         "{}: the log ends at {}, and a commit has learned from records up to {}: some are "
+         "missing, or this is another log",
+         directory, end, expected.reaches);
+  }
+  if (begin > expected.reaches && expected.reaches > 0) {
+    Fail(ErrorCode::kStorage,
+         "{}: the log begins at {}, and the newest commit has learned from records up to {}: those "
+         "between are missing",
+         directory, begin, expected.reaches);
+  }
 }
 
 void CutTail(FileSystem& fs, const std::string& directory, const FoundLog& log, LogOffset end) {

@@ -68,6 +68,16 @@ struct LogTail {
 LogTail FindTail(const FileSystem& fs, const std::string& directory, const FoundLog& log,
                  LogOffset known = 0);
 
+// What whoever has read a log before expects to find again.
+struct ExpectedLog {
+  uint64_t id = 0;        // 0: any
+  LogOffset reaches = 0;  // it was read up to here, and is read on from here
+};
+
+// An Error unless the log from `begin` to `end` is the one that is expected.
+void CheckExpected(const std::string& directory, const ExpectedLog& expected, uint64_t id,
+                   LogOffset begin, LogOffset end);
+
 // Cuts the files behind `end`. The names left are durable. REQUIRES: no damage.
 void CutTail(FileSystem& fs, const std::string& directory, const FoundLog& log, LogOffset end);
 

@@ -45,25 +45,27 @@ std::string StoreHead(const SegmentHead& head) {
 
 SegmentHead LoadHead(std::span<const std::byte> bytes, const std::string& path) {
   if (bytes.size() < kHeadBytes) {
-    Fail("{}: a segment of a log begins with {} bytes, and here are {}", path, kHeadBytes,
-         bytes.size());
+    Fail(ErrorCode::kStorage, "{}: a segment of a log begins with {} bytes, and here are {}", path,
+         kHeadBytes, bytes.size());
   }
   if (std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
-    Fail("{}: this is not a segment of a log", path);
+    Fail(ErrorCode::kStorage, "{}: this is not a segment of a log", path);
   }
   // The version first: another one may have its checksum elsewhere.
   if (const auto version = Load<uint32_t>(&bytes[8]); version != kVersion) {
-    Fail("{}: a log of version {}; this program knows version {}", path, version, kVersion);
+    Fail(ErrorCode::kStorage, "{}: a log of version {}; this program knows version {}", path,
+         version, kVersion);
   }
   if (Load<uint32_t>(&bytes[kHeadChecksumAt]) != Crc32c(bytes.first(kHeadChecksumAt))) {
-    Fail("{}: damaged: the checksum of its head is wrong", path);
+    Fail(ErrorCode::kStorage, "{}: damaged: the checksum of its head is wrong", path);
   }
   SegmentHead head;
   head.id = Load<uint64_t>(&bytes[16]);
   head.first = Load<uint64_t>(&bytes[24]);
   head.durable = Load<uint64_t>(&bytes[32]);
   head.newest_ns = Load<int64_t>(&bytes[40]);
-  if (head.durable > head.first) Fail("{}: damaged: its head contradicts itself", path);
+  if (head.durable > head.first)
+    Fail(ErrorCode::kStorage, "{}: damaged: its head contradicts itself", path);
   return head;
 }
 

@@ -117,7 +117,7 @@ LogScan ScanLog(const FileSystem& fs, const std::string& directory,
     // A writer that drops segments meanwhile takes them away under the scan: look again.
     if (!scan.problems.empty()) {
       for (const FoundSegment& segment : found.segments) {
-        if (!fs.Exists(segment.path)) Fail("{}: it is gone", segment.path);
+        if (!fs.Exists(segment.path)) Fail(ErrorCode::kStorage, "{}: it is gone", segment.path);
       }
     }
   });

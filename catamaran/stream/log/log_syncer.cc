@@ -1,6 +1,7 @@
 #include "catamaran/stream/log/log_syncer.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "catamaran/base/clock.h"
 
@@ -81,9 +82,15 @@ void LogSyncer::WhenDurable(LogOffset end, Log::Done done) {
     Enqueue(end, std::move(done));
     return;
   }
-  const Error error(failure_.empty() ? directory_ + ": the log is closed" : failure_);
+  const Error error = Refusal("the log is closed");
   lock.unlock();
   done(&error);
+}
+
+// What whoever waits for records is told that will not be synced. A closed log may be opened again.
+Error LogSyncer::Refusal(std::string_view closed) const {
+  if (!failure_.empty()) return Error(failure_, ErrorCode::kStorage);
+  return Error(fmt::format("{}: {}", directory_, closed), ErrorCode::kUnavailable);
 }
 
 void LogSyncer::WaitDurable(LogOffset end) {
@@ -92,23 +99,22 @@ void LogSyncer::WaitDurable(LogOffset end) {
     std::mutex mutex;
     std::condition_variable called;
     bool done = false;
-    std::string failure;
+    std::optional<Error> failure;
   } answer;
   {
     std::lock_guard lock(mutex_);
     if (end <= durable()) return;
-    if (!failure_.empty()) Fail("{}", failure_);
-    if (stopped_) Fail("{}: the log is closed", directory_);
+    if (!failure_.empty() || stopped_) throw Refusal("the log is closed");
     Enqueue(end, [&answer](const Error* error) {
       std::lock_guard answer_lock(answer.mutex);
       answer.done = true;
-      if (error != nullptr) answer.failure = error->what();
+      if (error != nullptr) answer.failure = *error;
       answer.called.notify_one();
     });
   }
   std::unique_lock lock(answer.mutex);
   answer.called.wait(lock, [&] { return answer.done; });
-  if (!answer.failure.empty()) Fail("{}", answer.failure);
+  if (answer.failure) throw *answer.failure;
 }
 
 void LogSyncer::Enqueue(LogOffset end, Log::Done done) {
@@ -188,11 +194,11 @@ void LogSyncer::SyncOnce(std::unique_lock<std::mutex>& lock) {
   try {
     for (const auto& segment : segments) segment->Sync(fs_);
     if (names) fs_.SyncDirectory(directory_);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     failure = fmt::format(
         "{}: {}; nothing is known of the records from {} on, and the log takes no more until it is "
         "opened anew",
-        directory_, error.what(), durable());
+        directory_, DescribeError(error), durable());
   }
   const int64_t took = SteadyClock().Now() - begin;
   lock.lock();
@@ -218,7 +224,7 @@ void LogSyncer::CallWaiting(std::unique_lock<std::mutex>& lock) {
   std::multimap<LogOffset, Log::Done> ready;
   while (waiting_.begin() != last) ready.insert(waiting_.extract(waiting_.begin()));
   const LogOffset durable_now = durable();
-  const Error error(failure_.empty() ? directory_ + ": the log was closed" : failure_);
+  const Error error = Refusal("the log was closed");
   lock.unlock();
   for (auto& [end, done] : ready) done(end <= durable_now ? nullptr : &error);
   ready.clear();

@@ -15,9 +15,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "catamaran/base/error.h"
 #include "catamaran/base/file.h"
 #include "catamaran/base/function_ref.h"
 #include "catamaran/stream/log/log.h"
@@ -73,6 +75,7 @@ class LogSyncer {
   bool Due() const;                             // somebody waits
   bool DueSoon() const;                         // the policy wants it within the interval
   void Enqueue(LogOffset end, Log::Done done);  // with the lock
+  Error Refusal(std::string_view closed) const;
   void Gather(std::unique_lock<std::mutex>& lock);
   // One sync of all that there is, without the lock.
   void SyncOnce(std::unique_lock<std::mutex>& lock);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -295,6 +296,39 @@ TEST(Log, AFullDiskRefusesAndTheLogGoesOnWhenThereIsRoom) {
     ASSERT_EQ(all.size(), static_cast<size_t>(accepted));
     ASSERT_TRUE(AreNumbered(all));
   }
+}
+
+// Codes of what goes wrong with a log.
+TEST(Log, ErrorsSayWhetherThereIsNoRoomOrTheDiskIsBroken) {
+  const auto code_of = [](const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    ADD_FAILURE() << "no error";
+    return ErrorCode::kInternal;
+  };
+  FaultyFileSystem fs;
+  auto log = Log::Open(fs, kDirectory, {.segment_bytes = 300, .max_bytes = 1000});
+  const auto fill = [&] {
+    for (int i = 0;; ++i) AppendTo(*log, Numbered(i));
+  };
+  EXPECT_EQ(code_of(fill), ErrorCode::kResourceExhausted);  // the quota
+  log->SetMaxBytes(0);
+  fs.SetDiskSpace(0);
+  EXPECT_EQ(code_of(fill), ErrorCode::kResourceExhausted);
+  fs.SetDiskSpace(UINT64_MAX);
+  fs.FailAt(0);
+  EXPECT_EQ(code_of([&] { AppendTo(*log, Numbered(1)); }), ErrorCode::kStorage);
+  AppendTo(*log, Numbered(1));
+  const LogOffset end = log->end();
+  log->Close();
+  EXPECT_EQ(code_of([&] { AppendTo(*log, Numbered(1)); }), ErrorCode::kUnavailable);
+  log.reset();
+  EXPECT_EQ(code_of([&] { Log::Open(fs, kDirectory, {.reaches = end + 1}); }), ErrorCode::kStorage);
+  EXPECT_EQ(code_of([&] { Log::Open(fs, kDirectory, {.wanted_id = 1}); }),
+            ErrorCode::kInvalidArgument);
 }
 
 TEST(Log, ARestartOnAFullDiskKeepsEverything) {

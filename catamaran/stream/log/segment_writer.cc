@@ -15,7 +15,9 @@ SegmentWriter::SegmentWriter(FileSystem& fs, std::string directory, LogSyncer& s
       file_(fs.OpenAppend(path_)) {}
 
 void SegmentWriter::Refuse(const Error& error) const {
-  throw LogFull(fmt::format("{}: nothing was added to the log: {}", directory_, error.what()));
+  throw LogFull(
+      fmt::format("{}: nothing was added to the log: {}", directory_, error.what()),
+      error.code() == ErrorCode::kStorage ? ErrorCode::kStorage : ErrorCode::kResourceExhausted);
 }
 
 void SegmentWriter::Append(std::span<const std::byte> bytes) {

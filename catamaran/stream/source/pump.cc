@@ -31,7 +31,7 @@ class InFlight {
   void WaitFor(uint64_t most) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return count_ <= most; });
-    if (!failure_.empty()) Fail("{}", failure_);
+    if (!failure_.empty()) Fail(ErrorCode::kUnavailable, "{}", failure_);
   }
 
  private:

@@ -35,7 +35,7 @@ class RowSource final : public Source {
       const char* const end = text.data() + text.size();
       const auto [behind, error] = std::from_chars(text.data(), end, skip);
       if (error != std::errc() || behind == end || *behind != ':' || skip < 0) {
-        Fail("this is not a position of rows ({})", name_);
+        Fail(ErrorCode::kStorage, "this is not a position of rows ({})", name_);
       }
       from.bytes.assign(behind + 1, end);
     }
@@ -45,7 +45,7 @@ class RowSource final : public Source {
     row_ = 0;
     while (skip > block_.rows()) {
       skip -= block_.rows();
-      if (!ReadBlock()) Fail("the rows end before the position ({})", name_);
+      if (!ReadBlock()) Fail(ErrorCode::kStorage, "the rows end before the position ({})", name_);
     }
     row_ = skip;
   }

@@ -182,10 +182,10 @@ RowClass ReadValue(const RowLayout& layout, const rocksdb::Slice& value, uint32_
                    const std::string& directory) {
   const uint8_t c = value.empty() ? uint8_t{kRowClasses} : static_cast<uint8_t>(value[0]);
   if (c >= kRowClasses || value.size() != 1 + layout.bytes(RowClass{c})) {
-    Fail(
-        "rows on disk: a record in {} has {} bytes and class {}: it is damaged, or of another "
-        "table",
-        directory, value.size(), static_cast<int>(c));
+    Fail(ErrorCode::kStorage,
+         "rows on disk: a record in {} has {} bytes and class {}: it is damaged, or of another "
+         "table",
+         directory, value.size(), static_cast<int>(c));
   }
   std::memcpy(record, value.data() + 1, value.size() - 1);
   return RowClass{c};
@@ -290,14 +290,15 @@ int64_t DiskStore::bytes_in_memory() const {
 void DiskStore::SaveCheckpoint(const std::string& directory) {
   std::error_code error;
   const std::string path = std::filesystem::absolute(directory, error).string();
-  if (error) Fail("rows on disk: {}: {}", directory, error.message());
+  if (error) Fail(ErrorCode::kStorage, "rows on disk: {}: {}", directory, error.message());
   rocksdb::Checkpoint* made = nullptr;
   Check(rocksdb::Checkpoint::Create(rocks_->db.get(), &made), "making a checkpoint", directory_);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
   // Without a log to replay, the write buffers must go to a file first: 0 asks for that.
   const rocksdb::Status status = checkpoint->CreateCheckpoint(path, /*log_size_for_flush=*/0);
   if (!status.ok()) {
-    Fail("rows on disk: saving the rows of {} to {}: {}", directory_, directory, status.ToString());
+    Fail(ErrorCode::kStorage, "rows on disk: saving the rows of {} to {}: {}", directory_,
+         directory, status.ToString());
   }
   SyncStoreFiles(path);
 }

@@ -40,12 +40,14 @@ void PendingCheckpoint::Start(DiskStore& store) {
 void PendingCheckpoint::MoveTo(const std::string& directory) {
   running_.wait(true, std::memory_order_acquire);
   if (taken_)
-    Fail("rows on disk: there is nothing to save to {}: no cut is in progress", directory);
+    Fail(ErrorCode::kInternal,
+         "rows on disk: there is nothing to save to {}: no cut is in progress", directory);
   taken_ = true;
   if (error_) std::rethrow_exception(error_);
   if (std::rename(directory_.c_str(), directory.c_str()) == 0) return;
   if (errno != EXDEV) {
-    Fail("rows on disk: moving {} to {}: {}", directory_, directory, std::strerror(errno));
+    Fail(ErrorCode::kStorage, "rows on disk: moving {} to {}: {}", directory_, directory,
+         std::strerror(errno));
   }
   // The commits are on another file system.
   MakeEmptyDirectory(directory);

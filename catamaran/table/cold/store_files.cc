@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 void Check(const std::error_code& error, const char* doing, const fs::path& path) {
-  if (error) Fail("rows on disk: {} {}: {}", doing, path.string(), error.message());
+  if (error)
+    Fail(ErrorCode::kStorage, "rows on disk: {} {}: {}", doing, path.string(), error.message());
 }
 
 void SyncPath(const fs::path& path) {
@@ -24,7 +25,8 @@ void SyncPath(const fs::path& path) {
   const bool synced = file >= 0 && fsync(file) == 0;
   const int error = errno;
   if (file >= 0) close(file);
-  if (!synced) Fail("rows on disk: syncing {}: {}", path.string(), std::strerror(error));
+  if (!synced)
+    Fail(ErrorCode::kStorage, "rows on disk: syncing {}: {}", path.string(), std::strerror(error));
 }
 
 }  // namespace
@@ -53,7 +55,8 @@ void CloneStoreFiles(const std::string& from, const std::string& to) {
     fs::copy_file(entry.path(), target, error);
     Check(error, "copying", entry.path());
   }
-  if (!has_current) Fail("rows on disk: {} holds none: it has no file CURRENT", from);
+  if (!has_current)
+    Fail(ErrorCode::kStorage, "rows on disk: {} holds none: it has no file CURRENT", from);
 }
 
 void SyncStoreFiles(const std::string& directory) {

@@ -54,7 +54,8 @@ void TieredTable::EndCut(std::unique_ptr<TableCut> cut, bool kept) {
 void TieredTable::SaveColdRows(const std::string& directory) { checkpoint_.MoveTo(directory); }
 
 void TieredTable::LoadColdRows(const std::string& directory) {
-  if (size() != 0) Fail("table: {} was to be loaded into a table that has rows", directory);
+  if (size() != 0)
+    Fail(ErrorCode::kInternal, "table: {} was to be loaded into a table that has rows", directory);
   store_.reset();  // the new one takes its place on disk
   store_ = DiskStore::Make(layout(), StoreOptions(options_), directory);
   store_has_records_.store(true, std::memory_order_release);
@@ -67,11 +68,13 @@ void TieredTable::Attach(std::shared_ptr<const RowBacking> backing) {
   ColdCounts counts;
   counts.Load(saved);
   if (counts.records() > 0 && !loaded) {
-    Fail("table: {} of its rows were saved apart, on disk, and have not been loaded",
+    Fail(ErrorCode::kStorage,
+         "table: {} of its rows were saved apart, on disk, and have not been loaded",
          counts.records());
   }
   if (found == backing->extras().end() && loaded) {
-    Fail("table: rows were loaded from disk that do not belong to what is attached");
+    Fail(ErrorCode::kStorage,
+         "table: rows were loaded from disk that do not belong to what is attached");
   }
   hot_.writer().Attach(std::move(backing));
   counts_.Load(saved);

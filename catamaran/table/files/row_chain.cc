@@ -29,17 +29,18 @@ void CheckOverlaps(std::span<const RowFileRef> files) {
       Fail("{} is a full file, and cannot be put over {}", file.path(), below.path());
     }
     if (file.head().since > below.head().commit || file.head().commit < below.head().commit) {
-      Fail(
-          "{} has the changes of commits {} to {}, and cannot be put over {}, which is at commit "
-          "{}",
-          file.path(), file.head().since, file.head().commit, below.path(), below.head().commit);
+      Fail(ErrorCode::kStorage,
+           "{} has the changes of commits {} to {}, and cannot be put over {}, which is at commit "
+           "{}",
+           file.path(), file.head().since, file.head().commit, below.path(), below.head().commit);
     }
     if (file.head().record != below.head().record) {
-      Fail("{} has rows of another kind than {}", file.path(), below.path());
+      Fail(ErrorCode::kStorage, "{} has rows of another kind than {}", file.path(), below.path());
     }
     const std::string difference = DifferenceOfRows(below.config(), file.config());
     if (!difference.empty()) {
-      Fail("{} and {} are of different tables: {}", below.path(), file.path(), difference);
+      Fail(ErrorCode::kStorage, "{} and {} are of different tables: {}", below.path(), file.path(),
+           difference);
     }
   }
 }
@@ -87,7 +88,8 @@ void RowChain::Verify() const {
   const std::array<int64_t, kRowClasses> rows = CountRows(files_);
   for (size_t c = 0; c < kRowClasses; ++c) {
     if (rows[c] != num_rows_[c]) {
-      Fail("{} is wrong: it says that its table has {} rows of class {}, and its chain has {}",
+      Fail(ErrorCode::kStorage,
+           "{} is wrong: it says that its table has {} rows of class {}, and its chain has {}",
            files_.back()->path(), num_rows_[c], c, rows[c]);
     }
   }

@@ -16,7 +16,7 @@ using row_format::Load;
 namespace {
 
 [[noreturn]] void FailDamaged(const std::string& path, const std::string& what) {
-  Fail("{} is damaged: {}", path, what);
+  Fail(ErrorCode::kStorage, "{} is damaged: {}", path, what);
 }
 
 // The footer, once its checksum and all sizes in it have been compared with the file.
@@ -39,10 +39,11 @@ Footer ReadFooter(const MappedFile& file, const std::optional<RowFileMark>& expe
     FailDamaged(path, fmt::format("{} bytes are too few for a file of rows", bytes.size()));
   }
   if (std::memcmp(bytes.data(), row_format::kMagic, sizeof(row_format::kMagic)) != 0) {
-    Fail("{} is not a file of rows: it begins with other bytes", path);
+    Fail(ErrorCode::kStorage, "{} is not a file of rows: it begins with other bytes", path);
   }
   if (const auto version = Load<uint32_t>(bytes.data() + 8); version != row_format::kVersion) {
-    Fail("{} has version {} of the format of row files; this build reads version {}", path, version,
+    Fail(ErrorCode::kStorage,
+         "{} has version {} of the format of row files; this build reads version {}", path, version,
          row_format::kVersion);
   }
   if (bytes.size() < row_format::kHeadBytes + row_format::kFooterBytes) {
@@ -117,14 +118,14 @@ class RowFile::Impl {
     const auto store = Load<uint8_t>(at + 58);
     if (Load<uint8_t>(at + 56) > 1 || store > static_cast<uint8_t>(RowStore::kInt8) ||
         (head.record != RecordKind::kTraining && head.record != RecordKind::kServing)) {
-      Fail("{} holds a kind of rows that this build does not know", path());
+      Fail(ErrorCode::kStorage, "{} holds a kind of rows that this build does not know", path());
     }
     const char* text = reinterpret_cast<const char*>(at) + row_format::kDirectoryBytes;
     try {
       head.config = ParseTableDescription(
           {text, static_cast<size_t>(footer.directory_bytes - row_format::kDirectoryBytes)});
     } catch (const Error& error) {
-      Fail("cannot read {}: {}", path(), error.what());
+      Fail(error.code(), "cannot read {}: {}", path(), error.what());
     }
     head.serving_store = RowStore(store);
     layout.emplace(head.config, head.record, head.serving_store);

@@ -17,21 +17,24 @@ void VerifySection(const RowFile& file, int s) {
   uint64_t before = 0;
   for (RowCursor cursor(file, s, 0, UINT64_MAX); !cursor.done(); cursor.Next(), ++i) {
     if (i > 0 && cursor.hash() <= before) {
-      Fail("{} is wrong: key {}, entry {} of section {}, is not in the order of hashes",
+      Fail(ErrorCode::kStorage,
+           "{} is wrong: key {}, entry {} of section {}, is not in the order of hashes",
            file.path(), cursor.key(), i, s);
     }
     before = cursor.hash();
     if (file.LowerBound(s, cursor.hash()) != i) {
-      Fail("{} is wrong: key {}, entry {} of section {}, is not found by its hash", file.path(),
+      Fail(ErrorCode::kStorage,
+           "{} is wrong: key {}, entry {} of section {}, is not found by its hash", file.path(),
            cursor.key(), i, s);
     }
     if (training && s < kRowClasses && (cursor.record()[row_words::kTag] >> 8) != 0) {
-      Fail("{} is wrong: the row of key {} has a sequence number", file.path(), cursor.key());
+      Fail(ErrorCode::kStorage, "{} is wrong: the row of key {} has a sequence number", file.path(),
+           cursor.key());
     }
   }
   if (i != file.section(s).count) {
-    Fail("{} is wrong: section {} has {} entries where {} were counted", file.path(), s, i,
-         file.section(s).count);
+    Fail(ErrorCode::kStorage, "{} is wrong: section {} has {} entries where {} were counted",
+         file.path(), s, i, file.section(s).count);
   }
 }
 
@@ -44,8 +47,8 @@ void VerifyKeysOnce(const RowFile& file) {
     for (RowCursor& cursor : cursors) {
       if (cursor.done()) continue;
       if (least != nullptr && cursor.hash() == least->hash()) {
-        Fail("{} is wrong: key {} is in sections {} and {}", file.path(), cursor.key(),
-             least->section(), cursor.section());
+        Fail(ErrorCode::kStorage, "{} is wrong: key {} is in sections {} and {}", file.path(),
+             cursor.key(), least->section(), cursor.section());
       }
       if (least == nullptr || cursor.hash() < least->hash()) least = &cursor;
     }
@@ -64,11 +67,12 @@ void RowFile::Verify() const {
   for (size_t c = 0; c < kRowClasses; ++c) {
     const int64_t rows = num_rows(RowClass(c));
     if (h.full ? h.total_rows[c] != rows : h.total_rows[c] >= 0 && h.total_rows[c] < rows) {
-      Fail("{} is wrong: it has {} rows of class {} of a table with {}", path(), rows, c,
-           h.total_rows[c]);
+      Fail(ErrorCode::kStorage, "{} is wrong: it has {} rows of class {} of a table with {}",
+           path(), rows, c, h.total_rows[c]);
     }
   }
-  if (h.full && num_deleted() > 0) Fail("{} is wrong: it is full and has deleted keys", path());
+  if (h.full && num_deleted() > 0)
+    Fail(ErrorCode::kStorage, "{} is wrong: it is full and has deleted keys", path());
 }
 
 }  // namespace catamaran

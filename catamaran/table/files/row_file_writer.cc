@@ -23,8 +23,8 @@ class RowFileWriter::Impl {
   Impl(FileSystem& fs, const std::string& path, const RowFileHead& head)
       : path_(path), head_(head), layout_(head.config, head.record, head.store()), out_(fs, path) {
     if (head.full ? head.since != 0 : head.since > head.commit) {
-      Fail("cannot write {}: changes since commit {} cannot end at commit {}", path, head.since,
-           head.commit);
+      Fail(ErrorCode::kInternal, "cannot write {}: changes since commit {} cannot end at commit {}",
+           path, head.since, head.commit);
     }
     char start[row_format::kHeadBytes] = {};
     std::memcpy(start, row_format::kMagic, sizeof(row_format::kMagic));
@@ -98,7 +98,8 @@ class RowFileWriter::Impl {
   void Count(uint64_t key) {
     const uint64_t hash = head_.config.Hash(key);
     if (hash <= last_hash_ && fan_out_.count() > 0) {
-      Fail("cannot write {}: key {} does not come after the one before in the order of hashes",
+      Fail(ErrorCode::kInternal,
+           "cannot write {}: key {} does not come after the one before in the order of hashes",
            path_, key);
     }
     last_hash_ = hash;

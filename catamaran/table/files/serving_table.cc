@@ -21,7 +21,8 @@ class ServingTable::Impl {
     if (rules.config().unadmitted == Unadmitted::kShared) {
       const auto extra = files.back()->extras().find("shared");
       if (extra == files.back()->extras().end()) {
-        Fail("{} has no shared row, which its table declares", files.back()->path());
+        Fail(ErrorCode::kStorage, "{} has no shared row, which its table declares",
+             files.back()->path());
       }
       SharedRow row(rules.config());
       row.Load(extra->second);

@@ -86,7 +86,7 @@ class Line {
   std::string_view rest() const { return rest_; }
 
   [[noreturn]] void FailHere(const std::string& why) const {
-    Fail("the description of the table has the line \"{}\": {}", line_, why);
+    Fail(ErrorCode::kStorage, "the description of the table has the line \"{}\": {}", line_, why);
   }
 
  private:
@@ -197,8 +197,8 @@ TableConfig ParseTableDescription(std::string_view text) {
     if (!line.empty()) ReadLine(Line(line), config);
   }
   if (config.width < 1 || config.width > kMaxTableWidth) {
-    Fail("the description of the table has a width of {}, not from 1 to {}", config.width,
-         kMaxTableWidth);
+    Fail(ErrorCode::kStorage, "the description of the table has a width of {}, not from 1 to {}",
+         config.width, kMaxTableWidth);
   }
   return config;
 }

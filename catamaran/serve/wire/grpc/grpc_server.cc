@@ -77,7 +77,8 @@ GrpcServer::GrpcServer(Gateway& gateway, const GrpcOptions& options) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 600'000);
   services_->server = builder.BuildAndStart();
-  if (services_->server == nullptr) Fail("gRPC cannot be started on {}", options.host);
+  if (services_->server == nullptr)
+    Fail(ErrorCode::kUnavailable, "gRPC cannot be started on {}", options.host);
   services_->listener.Start([acceptor = services_->acceptor.get()](int listener, int connection) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
     parameters.listener_fd = listener;

@@ -153,7 +153,7 @@ TEST_F(LearningGrpc, WatchTellsWhatHasChanged) {
 TEST(LearningMessages, EveryFieldOfTheStatusIsSent) {
   LearningStatus status;
   // No field is left as it is by default, so that each is in the message.
-  status.model = status.problem = "x";
+  status.model = status.problem = status.past_problem = "x";
   status.running = status.paused = true;
   int64_t* const numbers[] = {&status.step,
                               &status.steps,
@@ -177,6 +177,9 @@ TEST(LearningMessages, EveryFieldOfTheStatusIsSent) {
                               &status.duplicate_keys,
                               &status.idempotency_keys,
                               &status.dropped_examples,
+                              &status.past_problem_ns,
+                              &status.lost_impressions,
+                              &status.feedback_for_lost,
                               &status.window.examples,
                               &status.freshness_count};
   for (int64_t* number : numbers) *number = 1;

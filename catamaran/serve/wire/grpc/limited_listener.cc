@@ -90,7 +90,7 @@ void LimitedListener::Listen(const std::string& host, int port) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   const auto fail = [&](const char* why) {
-    Fail("cannot listen on {}:{} for gRPC: {}", host, port, why);
+    Fail(ErrorCode::kUnavailable, "cannot listen on {}:{} for gRPC: {}", host, port, why);
   };
   if (const int problem = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &found);
       problem != 0) {

@@ -75,8 +75,8 @@ class HttpServer::Listener {
       acceptor_.listen(1024);
       port_ = acceptor_.local_endpoint().port();
     } catch (const boost::system::system_error& error) {
-      Fail("cannot listen on {}:{} for HTTP: {}", options.host, options.port,
-           error.code().message());
+      Fail(ErrorCode::kUnavailable, "cannot listen on {}:{} for HTTP: {}", options.host,
+           options.port, error.code().message());
     }
     Accept();
     for (const auto& loop : loops_) {
