@@ -9,8 +9,8 @@ void RandomReadFile::ReadExactly(uint64_t offset, std::span<std::byte> out) cons
   while (filled < out.size()) {
     const size_t count = Read(offset + filled, out.subspan(filled));
     if (count == 0) {
-      Fail("cannot read {} bytes at offset {} of {}: the file ends at byte {}", out.size(), offset,
-           path(), size());
+      Fail(ErrorCode::kStorage, "cannot read {} bytes at offset {} of {}: the file ends at byte {}",
+           out.size(), offset, path(), size());
     }
     filled += count;
   }

@@ -118,17 +118,22 @@ uint64_t CommitCoordinator::StartCommit(const Positions& positions) {
   Cut(*running);
   started_ = std::move(running);
   in_progress_.store(true, std::memory_order_release);
-  started_->thread = StartBackground([this] {
+  const auto write = [this] {
     Write(*started_);
     EndAll(started_->manifest.commit, started_->error == nullptr);
     in_progress_.store(false, std::memory_order_release);
-  });
+  };
+  try {
+    started_->thread = StartBackground(write);
+  } catch (const std::exception&) {
+    write();  // no thread for it: the cut has been made, so it is written here and now
+  }
   return started_->manifest.commit;
 }
 
 CommitResult CommitCoordinator::Wait() {
   if (!started_) Fail("{}: no commit was started", directory_);
-  started_->thread.join();
+  if (started_->thread.joinable()) started_->thread.join();
   const std::unique_ptr<Running> running = std::move(started_);
   return Finish(*running);
 }
@@ -225,7 +230,7 @@ void CommitCoordinator::StartCompaction() {
   if (compacting_.load(std::memory_order_acquire)) return;
   StopCompaction();
   compacting_.store(true, std::memory_order_release);
-  compactor_ = StartBackground([this] {
+  const auto compact = [this] {
     for (const auto& participant : participants_) {
       if (stop_compacting_.load(std::memory_order_relaxed)) break;
       try {
@@ -236,7 +241,13 @@ void CommitCoordinator::StartCompaction() {
       }
     }
     compacting_.store(false, std::memory_order_release);
-  });
+  };
+  try {
+    compactor_ = StartBackground(compact);
+  } catch (const std::exception&) {
+    // No thread for it: it is tried again after the next commit.
+    compacting_.store(false, std::memory_order_release);
+  }
 }
 
 void CommitCoordinator::StopCompaction() {

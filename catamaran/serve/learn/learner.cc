@@ -11,6 +11,7 @@
 #include "catamaran/base/background.h"
 #include "catamaran/base/cpu.h"
 #include "catamaran/base/error.h"
+#include "catamaran/base/start_thread.h"
 #include "catamaran/serve/model/load_model.h"
 
 namespace catamaran {
@@ -51,7 +52,7 @@ Learner::Learner(HostedModel model, const Clock& clock, const Clock& steady)
     throw;
   }
   if (settings_.move_rows) mover_ = std::make_unique<RowMover>(*state_);
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread(fmt::format("that learns, of model {}", model_.name), [this] { Run(); });
 }
 
 Learner::~Learner() {
