@@ -2,6 +2,9 @@
 
 #include "cli/main.h"
 
+#include <malloc.h>
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -65,6 +68,15 @@ ExitCode ExitCodeOf(ErrorCode code) {
 // A file that grows beyond the limit of file sizes (ulimit -f) is an error of the write, which says
 // what was being written, and not the end of the process.
 void TakeFileSizesAsErrors() { std::signal(SIGXFSZ, SIG_IGN); }
+
+// The C library gives every thread that allocates 64 MiB of addresses. Where addresses are limited
+// (ulimit -v) that leaves none for the stacks of further threads, so threads share one heap there.
+void SpareAddresses() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    ::mallopt(M_ARENA_MAX, 1);
+  }
+}
 
 // Before anything is compiled or loaded.
 void ChooseIsa(const Session& session) {
@@ -176,6 +188,7 @@ int ParseAndRun(int argc, char** argv) {
 
 int Main(int argc, char** argv) {
   TakeFileSizesAsErrors();
+  SpareAddresses();
   try {
     return ParseAndRun(argc, argv);
   } catch (const std::exception&) {

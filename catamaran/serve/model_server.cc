@@ -258,12 +258,11 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
       log = learns->learning()->HandOver();
     }
     made = Make(name, version, config, learning, log);
-  } catch (const Error& error) {
-    status = {StatusCode::kInvalidArgument, error.what()};
-  } catch (const std::bad_alloc&) {
-    status = {StatusCode::kResourceExhausted, "there is not enough memory to load it"};
   } catch (const std::exception& error) {
-    status = {StatusCode::kInternal, error.what()};
+    const ErrorCode code = CodeOf(error);
+    // The caller has named the files.
+    status = {code == ErrorCode::kStorage ? StatusCode::kInvalidArgument : StatusCodeOf(code),
+              DescribeError(error)};
   }
   if (ended && !status.ok()) {
     try {
