@@ -2,13 +2,21 @@
 
 #include "cli/main.h"
 
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <exception>
-#include <new>
+#include <optional>
 
 #include "catamaran/base/cpu.h"
 #include "catamaran/base/suggest.h"
 #include "catamaran/ir/diagnostic.h"
 #include "catamaran/ir/op_set.h"
+#include "catamaran/ops/max_isa.h"
 #include "cli/feed/feed.h"
 #include "cli/replay.h"
 #include "cli/session.h"
@@ -36,13 +44,51 @@ Examples:
 `catamaran COMMAND --help` explains a command.
 
 Exit codes: 0 all went well; 1 the program, the data or the state is wrong; 2 the command line is
-wrong; 3 something outside (a missing file, a full disk, a lock); 130 stopped by Ctrl-C. Errors go to
-stderr; colours only to a terminal, and never with NO_COLOR set.)";
+wrong; 3 something outside (a missing file, a full disk, a lock, no more memory); 130 stopped by
+Ctrl-C. Errors go to stderr; colours only to a terminal, and never with NO_COLOR set.)";
 
+// Without exceptions: stderr may be what has no room.
 int Report(const Session& session, ExitCode code, const std::string& message) {
   std::fflush(stdout);
-  fmt::print(stderr, "{}\n", session.err.Error(message));
+  std::fputs((session.err.Error(message) + "\n").c_str(), stderr);
   return code;
+}
+
+ExitCode ExitCodeOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kResourceExhausted:
+    case ErrorCode::kStorage:
+      return kEnvironment;
+    default:
+      return kWrong;
+  }
+}
+
+// A file that grows beyond the limit of file sizes (ulimit -f) is an error of the write, which says
+// what was being written, and not the end of the process.
+void TakeFileSizesAsErrors() { std::signal(SIGXFSZ, SIG_IGN); }
+
+// The C library gives every thread that allocates 64 MiB of addresses. Where addresses are limited
+// (ulimit -v) that leaves none for the stacks of further threads, so threads share one heap there.
+void SpareAddresses() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    ::mallopt(M_ARENA_MAX, 1);
+  }
+}
+
+// Before anything is compiled or loaded.
+void ChooseIsa(const Session& session) {
+  const Isa detected = DetectIsa(), wanted = IsaFromEnvironment();
+  std::optional<Isa> max;
+  if (wanted < detected) max = wanted;
+  if (!session.max_isa.empty()) max = LowerIsa(Isa::kAvx512, session.max_isa);
+  LimitIsa(max);
+  if (max) return;
+  if (const std::string problem = IsaProblem(); !problem.empty()) {
+    fmt::print(stderr, "note: {}\n", problem);
+  }
 }
 
 // What is wrong with a word that should be a command of `app`, and with those that follow it;
@@ -63,21 +109,24 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
 
 int RunAction(const Session& session) {
   try {
-    return session.action ? session.action() : kOk;
+    if (!session.action) return kOk;
+    ChooseIsa(session);
+    const ExitCode code = session.action();
+    if (std::fflush(stdout) == 0) return code;
+    return Report(session, kEnvironment,
+                  fmt::format("error: cannot write the results: {}", std::strerror(errno)));
   } catch (const CommandError& error) {
     return Report(session, error.code(), std::string("error: ") + error.what());
   } catch (const Error& error) {
-    return Report(session, kWrong, error.what());
-  } catch (const std::bad_alloc&) {
-    return Report(session, kEnvironment, "error: out of memory");
+    return Report(session, ExitCodeOf(error.code()), error.what());
   } catch (const std::exception& error) {
-    return Report(session, kWrong, std::string("internal error: ") + error.what());
+    const ErrorCode code = CodeOf(error);
+    return Report(session, ExitCodeOf(code),
+                  (code == ErrorCode::kInternal ? "" : "error: ") + DescribeError(error));
   }
 }
 
-}  // namespace
-
-int Main(int argc, char** argv) {
+int ParseAndRun(int argc, char** argv) {
   Session session;
   if (argc > 0) {
     session.program = argv[0];
@@ -94,6 +143,10 @@ int Main(int argc, char** argv) {
       ->expected(1)
       ->allow_extra_args(false)
       ->take_all();
+  app.add_option("--max-isa", session.max_isa,
+                 "the best instruction set to use, of our code and oneDNN: plain, avx2 or avx512, "
+                 "which leaves out AMX")
+      ->check(CLI::IsMember(std::vector<std::string>{"plain", "avx2", "avx512"}));
   AddCheck(app, session);
   AddShow(app, session);
   AddRun(app, session);
@@ -129,6 +182,20 @@ int Main(int argc, char** argv) {
                   fmt::format("error: {}\nTry `{} --help`.", error.what(), command));
   }
   return RunAction(session);
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  TakeFileSizesAsErrors();
+  SpareAddresses();
+  try {
+    return ParseAndRun(argc, argv);
+  } catch (const std::exception&) {
+    // Not even memory to read the command line, or to say what went wrong.
+    std::fputs("error: out of memory\n", stderr);
+    return kEnvironment;
+  }
 }
 
 }  // namespace catamaran::cli

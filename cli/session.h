@@ -28,7 +28,7 @@ enum ExitCode : int {
   kOk = 0,
   kWrong = 1,          // the user's program, data or state is wrong
   kUsage = 2,          // the command line is wrong
-  kEnvironment = 3,    // a file is missing, a disk is full, a lock is held
+  kEnvironment = 3,    // a file is missing, a disk is full, a lock is held, memory has run out
   kInterrupted = 130,  // Ctrl-C; what was done until then is kept
 };
 
@@ -61,6 +61,7 @@ struct Session {
   Style out = Style::For(stdout);
   Style err = Style::For(stderr);
   std::vector<std::string> libraries;  // of ops and builders, to load
+  std::string max_isa;                 // as --max-isa has it
   std::function<ExitCode()> action;
 };
 

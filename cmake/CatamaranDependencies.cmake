@@ -13,11 +13,15 @@ find_package(fmt REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(GTest REQUIRED)
 
-find_path(CATAMARAN_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas openblas-pthread REQUIRED)
-find_library(CATAMARAN_OPENBLAS openblas REQUIRED)
+# The build of OpenBLAS without threads: threads are ours, and those of the other builds outlive
+# what goes wrong. By its whole path, which also becomes the program's run path: the builds share a
+# name, and without a path the system's choice of them (update-alternatives) would be loaded.
+find_path(CATAMARAN_CBLAS_INCLUDE cblas.h
+  PATH_SUFFIXES openblas-serial openblas openblas-pthread REQUIRED)
+find_library(CATAMARAN_OPENBLAS_SERIAL openblas PATH_SUFFIXES openblas-serial REQUIRED)
 add_library(catamaran_blas INTERFACE)
 target_include_directories(catamaran_blas SYSTEM INTERFACE "${CATAMARAN_CBLAS_INCLUDE}")
-target_link_libraries(catamaran_blas INTERFACE "${CATAMARAN_OPENBLAS}")
+target_link_libraries(catamaran_blas INTERFACE "${CATAMARAN_OPENBLAS_SERIAL}")
 
 add_library(catamaran_onednn INTERFACE)
 add_library(catamaran_spdlog INTERFACE)

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "catamaran/base/clock.h"
+#include "catamaran/base/error.h"
+#include "catamaran/base/start_thread.h"
 
 #ifdef __linux__
 #include <pthread.h>
@@ -27,10 +29,11 @@ namespace {
 // its share of what the two have in common.
 class Pace {
  public:
-  // Below `least_share` of a core it does not wait.
+  // Below `least_share` of a core it does not wait. Throws an Error if the thread cannot be
+  // started.
   Pace(int64_t slice_ns, double least_share)
       : slice_ns_(slice_ns), least_share_(least_share), begin_(SteadyClock().Now()) {
-    std::thread([talk = talk_] {
+    StartThread("that paces background work", [talk = talk_] {
 #ifdef __linux__
       const sched_param none{};
       pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
@@ -101,17 +104,22 @@ thread_local Pace* pace = nullptr;
 }  // namespace
 
 std::thread StartBackground(std::function<void()> work) {
-  return std::thread([work = std::move(work)] {
-    Pace own(kBackgroundSliceNs, 0);
-    pace = &own;
+  // Made here, where a failure reaches the caller.
+  auto own = std::make_unique<Pace>(kBackgroundSliceNs, 0);
+  return StartThread("for background work", [own = std::move(own), work = std::move(work)] {
+    pace = own.get();
     work();
     pace = nullptr;
   });
 }
 
 void GiveWay() {
-  thread_local const std::unique_ptr<Pace> own =
-      std::make_unique<Pace>(kGivingWaySliceNs, kShareThatWaits);
+  thread_local std::unique_ptr<Pace> own;
+  try {
+    own = std::make_unique<Pace>(kGivingWaySliceNs, kShareThatWaits);
+  } catch (const std::exception&) {
+    // No further thread: the lower priority has to do.
+  }
   pace = own.get();
 #ifdef __linux__
   // Of this thread alone; others that the process has stay as they are. Where it is not allowed,

@@ -21,13 +21,15 @@ namespace catamaran {
 inline constexpr int64_t kBackgroundSliceNs = 400'000;
 inline constexpr int64_t kBackgroundWaitNs = 2'400'000;
 
-// Starts `work` in the background. It must not throw.
+// Starts `work` in the background. It must not throw. An Error (resource exhausted) if its threads
+// cannot be started.
 std::thread StartBackground(std::function<void()> work);
 
 // Puts the thread that calls it below ordinary ones, for good. For work that must go on, but not at
 // the cost of others: it has a lower priority and, as in the background, waits after each slice
 // until a core is idle, but only while it gets at least kShareThatWaits of a core. So it has about
-// a tenth of one where others leave nothing. To be called once.
+// a tenth of one where others leave nothing. To be called once. Where no further thread can be
+// started it has only the lower priority.
 void GiveWay();
 inline constexpr int64_t kGivingWaySliceNs = 600'000;
 inline constexpr double kShareThatWaits = 0.2;

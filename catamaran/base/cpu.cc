@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -16,12 +17,15 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/file.h"
+#include "catamaran/base/max_isa.h"
 #include "catamaran/base/suggest.h"
 
 namespace catamaran {
 namespace {
 
 constexpr std::array<std::string_view, 3> kIsaNames = {"plain", "avx2", "avx512"};
+
+std::atomic<Isa> max_detected_isa = Isa::kAvx512;
 
 // The file's contents, or nothing if it is not there or cannot be read.
 std::string ReadIfThere(const char* path) {
@@ -62,15 +66,18 @@ bool HasF16c() {
 
 }  // namespace
 
+void SetMaxDetectedIsa(Isa max) { max_detected_isa.store(max); }
+
 Isa DetectIsa() {
 #if defined(__x86_64__)
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (avx2 && avx512) return Isa::kAvx512;
-  if (avx2) return Isa::kAvx2;
-#endif
+  const Isa isa = avx2 ? avx512 ? Isa::kAvx512 : Isa::kAvx2 : Isa::kPlain;
+  return std::min(isa, max_detected_isa.load(std::memory_order_relaxed));
+#else
   return Isa::kPlain;
+#endif
 }
 
 std::string_view IsaName(Isa isa) { return kIsaNames[static_cast<size_t>(isa)]; }

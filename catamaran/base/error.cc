@@ -60,7 +60,7 @@ std::string DescribeError(const std::exception& error) {
   if (dynamic_cast<const Error*>(&error) != nullptr) return error.what();
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
   if (CodeOf(error) == ErrorCode::kResourceExhausted) {
-    return fmt::format("a thread or a descriptor cannot be had: {}", error.what());
+    return fmt::format("the system has no more of what was asked for: {}", error.what());
   }
   return fmt::format("internal error: {}", error.what());
 }

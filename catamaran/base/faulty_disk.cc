@@ -65,8 +65,10 @@ Disk::Place Disk::Find(std::string_view doing, const std::string& path) const {
     rest.remove_prefix(std::min(slash + 1, rest.size()));
     if (name.empty() || name == ".") continue;
     if (name == "..") Fail("cannot {} {}: \"..\" is not supported", doing, path);
-    if (place.node == nullptr) Fail("cannot {} {}: No such file or directory", doing, path);
-    if (!place.node->directory) Fail("cannot {} {}: Not a directory", doing, path);
+    if (place.node == nullptr)
+      Fail(ErrorCode::kStorage, "cannot {} {}: No such file or directory", doing, path);
+    if (!place.node->directory)
+      Fail(ErrorCode::kStorage, "cannot {} {}: Not a directory", doing, path);
     const auto found = place.node->entries.find(name);
     NodeRef next = found == place.node->entries.end() ? nullptr : found->second;
     place = {.directory = std::move(place.node), .name = name, .node = std::move(next)};
@@ -76,19 +78,20 @@ Disk::Place Disk::Find(std::string_view doing, const std::string& path) const {
 
 Disk::Place Disk::FindExisting(std::string_view doing, const std::string& path) const {
   Place place = Find(doing, path);
-  if (place.node == nullptr) Fail("cannot {} {}: No such file or directory", doing, path);
+  if (place.node == nullptr)
+    Fail(ErrorCode::kStorage, "cannot {} {}: No such file or directory", doing, path);
   return place;
 }
 
 Disk::NodeRef Disk::FindFile(std::string_view doing, const std::string& path) const {
   NodeRef node = FindExisting(doing, path).node;
-  if (node->directory) Fail("cannot {} {}: Is a directory", doing, path);
+  if (node->directory) Fail(ErrorCode::kStorage, "cannot {} {}: Is a directory", doing, path);
   return node;
 }
 
 Disk::NodeRef Disk::FindDirectory(std::string_view doing, const std::string& path) const {
   NodeRef node = FindExisting(doing, path).node;
-  if (!node->directory) Fail("cannot {} {}: Not a directory", doing, path);
+  if (!node->directory) Fail(ErrorCode::kStorage, "cannot {} {}: Not a directory", doing, path);
   return node;
 }
 
@@ -98,7 +101,7 @@ Disk::NodeRef Disk::FindOrMakeFile(std::string_view doing, const std::string& pa
     place.node = std::make_shared<Node>(false);
     Change({{place.directory, place.name, place.node}});
   }
-  if (place.node->directory) Fail("cannot {} {}: Is a directory", doing, path);
+  if (place.node->directory) Fail(ErrorCode::kStorage, "cannot {} {}: Is a directory", doing, path);
   return place.node;
 }
 

@@ -48,7 +48,7 @@ class FaultyWritableFile final : public WritableFile {
  private:
   void Begin(std::string_view doing) {
     disk_->BeginOnOpenFile(doing, path_, boot_);
-    if (closed_) Fail("cannot {} {}: it is closed", doing, path_);
+    if (closed_) Fail(ErrorCode::kStorage, "cannot {} {}: it is closed", doing, path_);
   }
 
   std::shared_ptr<Disk> disk_;
@@ -220,7 +220,8 @@ void FaultyFileSystem::Rename(const std::string& from, const std::string& to) {
   if (source.node == target.node) return;
   const bool whole = target.node == nullptr || (source.node->directory == target.node->directory &&
                                                 target.node->entries.empty());
-  if (!whole) Fail("cannot rename {} to {}: that is a directory, or not one", from, to);
+  if (!whole)
+    Fail(ErrorCode::kStorage, "cannot rename {} to {}: that is a directory, or not one", from, to);
   disk_->Change(
       {{source.directory, source.name, nullptr}, {target.directory, target.name, source.node}});
 }
@@ -230,7 +231,8 @@ void FaultyFileSystem::Remove(const std::string& path) {
   disk_->Begin("remove", path);
   const Place place = disk_->FindExisting("remove", path);
   if (place.directory == nullptr) Fail("cannot remove {}: it is the root", path);
-  if (!place.node->entries.empty()) Fail("cannot remove {}: Directory not empty", path);
+  if (!place.node->entries.empty())
+    Fail(ErrorCode::kStorage, "cannot remove {}: Directory not empty", path);
   disk_->Change({{place.directory, place.name, nullptr}});
 }
 
@@ -254,7 +256,7 @@ void FaultyFileSystem::MakeDirectory(const std::string& path) {
   if (place.node == nullptr) {
     disk_->Change({{place.directory, place.name, std::make_shared<Disk::Node>(true)}});
   } else if (!place.node->directory) {
-    Fail("cannot make directory {}: File exists", path);
+    Fail(ErrorCode::kStorage, "cannot make directory {}: File exists", path);
   }
 }
 
@@ -279,7 +281,7 @@ std::unique_ptr<FileLock> FaultyFileSystem::Lock(const std::string& path) {
   disk_->Begin("lock", path);
   const NodeRef node = disk_->FindOrMakeFile("lock", path);
   if (!disk_->locks.insert(node).second) {
-    Fail("cannot lock {}: somebody else holds the lock", path);
+    Fail(ErrorCode::kUnavailable, "cannot lock {}: somebody else holds the lock", path);
   }
   return std::make_unique<FaultyFileLock>(disk_, node);
 }

@@ -21,6 +21,10 @@ constexpr size_t kLargestBlock = size_t{1} << 50;
 constexpr size_t kLargeBlock = size_t{8} << 20;
 constexpr size_t kHugePage = size_t{2} << 20;
 
+[[noreturn]] void FailForSize(size_t bytes) {
+  Fail(ErrorCode::kResourceExhausted, "cannot allocate {} bytes: out of memory", bytes);
+}
+
 void* AllocateLarge(size_t bytes) {
   void* block = nullptr;
   if (posix_memalign(&block, kHugePage, bytes) != 0) return nullptr;
@@ -40,7 +44,7 @@ class SystemMemory final : public Allocator {
       const size_t rounded = (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
       block = std::aligned_alloc(kMemoryAlignment, rounded == 0 ? kMemoryAlignment : rounded);
     }
-    if (block == nullptr) Fail("cannot allocate {} bytes: out of memory", bytes);
+    if (block == nullptr) FailForSize(bytes);
     return block;
   }
 
@@ -77,7 +81,7 @@ size_t CachingAllocator::ClassSize(int index) {
 }
 
 size_t CachingAllocator::RoundUp(size_t bytes) {
-  if (bytes > kLargestBlock) Fail("cannot allocate {} bytes: out of memory", bytes);
+  if (bytes > kLargestBlock) FailForSize(bytes);
   return ClassSize(ClassOf(bytes));
 }
 
@@ -148,7 +152,7 @@ CachingAllocator::Stats CachingAllocator::stats() const {
 }
 
 BufferRef BufferRef::Allocate(size_t bytes, Allocator& allocator) {
-  if (bytes > kLargestBlock) Fail("cannot allocate {} bytes: out of memory", bytes);
+  if (bytes > kLargestBlock) FailForSize(bytes);
   const size_t allocated = sizeof(Block) + bytes;
   auto* memory = static_cast<std::byte*>(allocator.Allocate(allocated));
   return BufferRef(new (memory) Block{.references = 1,

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <new>
+
+#include "catamaran/base/start_thread.h"
 
 namespace catamaran {
 
@@ -22,14 +25,18 @@ size_t ResidentBytes() {
 }
 
 MemorySampler::MemorySampler(Trace& trace, std::chrono::milliseconds every) {
-  thread_ = std::thread([this, &trace, every] {
-    trace.NameThread("memory");
-    const TraceName* name = trace.Name("memory (MB)");
-    std::unique_lock lock(mutex_);
-    do {
+  thread_ = StartThread("that samples memory", [this, &trace, every] {
+    try {
+      trace.NameThread("memory");
+      const TraceName* name = trace.Name("memory (MB)");
+      std::unique_lock lock(mutex_);
+      do {
+        trace.Count(name, static_cast<double>(ResidentBytes()) * 1e-6);
+      } while (!changed_.wait_for(lock, every, [this] { return stop_; }));
       trace.Count(name, static_cast<double>(ResidentBytes()) * 1e-6);
-    } while (!changed_.wait_for(lock, every, [this] { return stop_; }));
-    trace.Count(name, static_cast<double>(ResidentBytes()) * 1e-6);
+    } catch (const std::bad_alloc&) {
+      // No memory for more samples: the rest of the trace goes without.
+    }
   });
 }
 

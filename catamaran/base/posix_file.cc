@@ -19,9 +19,24 @@
 namespace catamaran {
 namespace {
 
+ErrorCode CodeOfErrno(int number) {
+  switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return ErrorCode::kResourceExhausted;
+    default:
+      return ErrorCode::kStorage;
+  }
+}
+
 [[noreturn]] void FailWithErrno(std::string_view doing, const std::string& path) {
-  const int code = errno;
-  Fail("cannot {} {}: {}", doing, path, std::generic_category().message(code));
+  const int number = errno;
+  Fail(CodeOfErrno(number), "cannot {} {}: {}", doing, path,
+       std::generic_category().message(number));
 }
 
 // Repeats a system call that a signal interrupted.
@@ -158,7 +173,9 @@ class PosixFileLock final : public FileLock {
  public:
   explicit PosixFileLock(const std::string& path) : file_("open to lock", path, O_RDWR | O_CREAT) {
     if (Retry([&] { return flock(file_.fd(), LOCK_EX | LOCK_NB); }) == 0) return;
-    if (errno == EWOULDBLOCK) Fail("cannot lock {}: somebody else holds the lock", path);
+    if (errno == EWOULDBLOCK) {
+      Fail(ErrorCode::kUnavailable, "cannot lock {}: somebody else holds the lock", path);
+    }
     FailWithErrno("lock", path);
   }
 
@@ -187,7 +204,7 @@ class PosixFiles final : public FileSystem {
   void Truncate(const std::string& path, uint64_t size) override {
     Descriptor file("open for writing", path, O_WRONLY);
     if (const uint64_t now = file.Size(); now < size) {
-      Fail("cannot cut {} to {} bytes: it has {}", path, size, now);
+      Fail(ErrorCode::kStorage, "cannot cut {} to {} bytes: it has {}", path, size, now);
     }
     if (Retry([&] { return ftruncate(file.fd(), static_cast<off_t>(size)); }) != 0) {
       FailWithErrno("cut", path);
@@ -198,8 +215,9 @@ class PosixFiles final : public FileSystem {
 
   void Rename(const std::string& from, const std::string& to) override {
     if (rename(from.c_str(), to.c_str()) == 0) return;
-    const int code = errno;
-    Fail("cannot rename {} to {}: {}", from, to, std::generic_category().message(code));
+    const int number = errno;
+    Fail(CodeOfErrno(number), "cannot rename {} to {}: {}", from, to,
+         std::generic_category().message(number));
   }
 
   void Remove(const std::string& path) override {

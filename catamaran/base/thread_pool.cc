@@ -57,7 +57,8 @@ ThreadPool::ThreadPool(int threads) : threads_(threads), spin_(threads <= Availa
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { WorkerLoop(i); });
   } catch (const std::exception& e) {
     Stop();
-    Fail("cannot start thread {} of {}: {}", workers_.size() + 1, threads - 1, e.what());
+    Fail(ErrorCode::kResourceExhausted, "cannot start thread {} of the {} of a pool: {}",
+         workers_.size() + 2, threads, e.what());
   }
 }
 

@@ -6,11 +6,13 @@
 #include <limits>
 
 #include "catamaran/base/error.h"
+#include "catamaran/ops/blas_memory.h"
 
 namespace catamaran::blas {
 namespace {
 
-// OpenBLAS has one number of threads for the whole process; ours is 1.
+// OpenBLAS has one number of threads for the whole process; ours is 1. Debian's build without
+// threads, which CMake prefers, has no other.
 void UseOneThread() {
 #ifdef OPENBLAS_VERSION
   static const bool done = (openblas_set_num_threads(1), true);
@@ -71,6 +73,7 @@ void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
           int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc) {
   if (Trivial(m, n, k, c, ldc)) return;
   UseOneThread();
+  const WorkArea work;
   if (AsVector(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, c, ldc)) return;
   cblas_sgemm(CblasRowMajor, Flag(transpose_a), Flag(transpose_b), Int(m), Int(n), Int(k), 1, a,
               Int(lda), b, Int(ldb), 0, c, Int(ldc));
@@ -80,6 +83,7 @@ void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
           int64_t lda, const double* b, int64_t ldb, double* c, int64_t ldc) {
   if (Trivial(m, n, k, c, ldc)) return;
   UseOneThread();
+  const WorkArea work;
   if (AsVector(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, c, ldc)) return;
   cblas_dgemm(CblasRowMajor, Flag(transpose_a), Flag(transpose_b), Int(m), Int(n), Int(k), 1, a,
               Int(lda), b, Int(ldb), 0, c, Int(ldc));

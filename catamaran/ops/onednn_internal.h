@@ -9,6 +9,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "catamaran/base/error.h"
+#include "catamaran/ops/max_isa.h"
 
 namespace catamaran::onednn {
 
@@ -19,10 +20,13 @@ inline ErrorCode CodeOf(dnnl_status_t status) {
 
 // oneDNN asks OpenMP how many threads to use; OpenMP keeps the answer for each thread apart. While
 // this lives it is 1 on the calling thread; then what the caller had before. The functions are
-// looked up at run time: a build of oneDNN without OpenMP does not bring them.
+// looked up at run time: a build of oneDNN without OpenMP does not bring them. Every use of oneDNN
+// begins with one, so before the first it is settled which instructions oneDNN may use.
 class OneThread {
  public:
   OneThread() {
+    static const bool settled = (SettleIsa(), true);
+    (void)settled;
     if (!functions().get) return;
     before_ = functions().get();
     if (before_ != 1) functions().set(1);

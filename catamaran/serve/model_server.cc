@@ -267,8 +267,11 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
       log = learns->learning()->HandOver();
     }
     made = Make(name, version, config, learning, log);
-  } catch (...) {
-    status = StatusOfException();
+  } catch (const std::exception& error) {
+    const ErrorCode code = CodeOf(error);
+    // The caller has named the files.
+    status = {code == ErrorCode::kStorage ? StatusCode::kInvalidArgument : StatusCodeOf(code),
+              DescribeError(error)};
   }
   if (ended && !status.ok()) {
     try {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/start_thread.h"
 #include "catamaran/serve/batch/batch_sizes.h"
 #include "catamaran/serve/guarded.h"
 #include "catamaran/serve/learning.h"
@@ -106,7 +107,14 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
   }
   for (int i = 0; i < std::max(1, model_.config.limits.threads); ++i) {
     leaders_.push_back(MakeWorker());
-    threads_.emplace_back([worker = std::shared_ptr(MakeWorker())] { worker->Run(); });
+    try {
+      threads_.push_back(StartThread(fmt::format("that runs requests of model {}", model_.name),
+                                     [worker = std::shared_ptr(MakeWorker())] { worker->Run(); }));
+    } catch (...) {
+      gauges_.clear();
+      Close();
+      throw;
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/start_thread.h"
 
 namespace catamaran::cli {
 namespace {
@@ -32,10 +33,17 @@ Traffic::Traffic(const Simulator& world, TrafficOptions options)
       zero_(steady_clock::now() - duration_cast<steady_clock::duration>(duration<double>(
                                       static_cast<double>(next_view_) / options_.rate))),
       taken_(steady_clock::now()) {
-  for (int i = 0; i < options_.connections; ++i) {
-    viewers_.emplace_back([this] { Guarded([this] { ShowViews(); }); });
+  try {
+    for (int i = 0; i < options_.connections; ++i) {
+      viewers_.push_back(
+          StartThread("of a connection", [this] { Guarded([this] { ShowViews(); }); }));
+    }
+    reporter_ = StartThread("that reports clicks", [this] { Guarded([this] { ReportClicks(); }); });
+  } catch (...) {
+    ended_ = true;
+    Join();
+    throw;
   }
-  reporter_ = std::thread([this] { Guarded([this] { ReportClicks(); }); });
 }
 
 Traffic::~Traffic() {

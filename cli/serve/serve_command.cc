@@ -30,11 +30,23 @@ void RaiseDescriptorLimit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// How the process ends where a model cannot be loaded.
+ErrorCode ErrorCodeOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kResourceExhausted:
+      return ErrorCode::kResourceExhausted;
+    case StatusCode::kUnavailable:
+      return ErrorCode::kUnavailable;
+    default:
+      return ErrorCode::kInvalidArgument;
+  }
+}
+
 void LoadModels(ModelServer& server,
                 const std::vector<std::pair<std::string, ModelConfig>>& models) {
   for (const auto& [name, config] : models) {
     const Status status = server.Load(name, config);
-    if (!status.ok()) throw Error(status.message);
+    if (!status.ok()) throw Error(status.message, ErrorCodeOf(status.code));
   }
   for (const ModelStatus& model : server.List()) {
     fmt::print("model {}, version {}, step {}{}\n", model.name, model.version, model.step,

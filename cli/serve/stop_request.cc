@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <system_error>
+
 namespace catamaran::cli {
 
 StopRequest::StopRequest() {
@@ -21,12 +23,17 @@ void StopRequest::Wait() {
   int number = 0;
   while (sigwait(&signals_, &number) != 0) {
   }
-  std::thread([signals = signals_] {
-    int second = 0;
-    while (sigwait(&signals, &second) != 0) {
-    }
-    _exit(128 + second);
-  }).detach();
+  try {
+    std::thread([signals = signals_] {
+      int second = 0;
+      while (sigwait(&signals, &second) != 0) {
+      }
+      _exit(128 + second);
+    }).detach();
+  } catch (const std::system_error&) {
+    // No thread for it: this one takes the second signal, with its default, which ends the process.
+    pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+  }
 }
 
 }  // namespace catamaran::cli

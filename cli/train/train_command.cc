@@ -6,6 +6,7 @@
 
 #include "catamaran/base/hash.h"
 #include "catamaran/base/memory_sampler.h"
+#include "catamaran/commit/commit_directory.h"
 #include "catamaran/data/features/fitted_file.h"
 #include "catamaran/ir/printer.h"
 #include "catamaran/train/trainer.h"
@@ -163,6 +164,17 @@ std::string ResumeCommand(const Session& session) {
   return resumes ? text : text + " --resume";
 }
 
+// For a run that ended because something of the machine's ran out.
+std::string WhatIsKept(const Session& session, const TrainCommand& command,
+                       const Trainer& trainer) {
+  const std::string where = fmt::format("It ended in step {}; ", trainer.counters().batches + 1);
+  if (command.out.empty()) return where + "nothing is kept: there was no --out";
+  const FoundCommits found = FindCommits(session.fs, JoinPath(command.out, "latest"));
+  if (found.commits.empty()) return where + "nothing had been committed before";
+  return fmt::format("{}commit {} is kept. To go on:\n  {}", where, found.commits.front().commit,
+                     ResumeCommand(session));
+}
+
 // What --profile and --timeline look at, from before the run until it has been shown.
 class RunSights {
  public:
@@ -233,9 +245,12 @@ ExitCode Train(Session& session, const TrainCommand& command) {
     const StopSignals signals(trainer);
     try {
       summary = trainer.Run();
-    } catch (...) {
+    } catch (const std::exception& error) {
       display.ClearLine();
-      throw;
+      const ErrorCode code = CodeOf(error);
+      if (code != ErrorCode::kResourceExhausted && code != ErrorCode::kStorage) throw;
+      throw CommandError(kEnvironment, fmt::format("{}\n{}", DescribeError(error),
+                                                   WhatIsKept(session, command, trainer)));
     }
   }
   display.ShowEnd(summary);

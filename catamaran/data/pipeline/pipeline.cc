@@ -11,6 +11,7 @@
 #include "catamaran/base/clock.h"
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
+#include "catamaran/base/start_thread.h"
 #include "catamaran/base/trace.h"
 #include "catamaran/data/part_rows.h"
 #include "catamaran/data/pipeline/batch_rule.h"
@@ -149,7 +150,8 @@ class Pipeline::Impl {
     if (options_.threads > 0 && FirstIsReady()) return;
     const int64_t begin = SteadyClock().Now();
     if (options_.threads > 0) {
-      ready_.wait(lock, [&] { return FirstIsReady(); });
+      ready_.wait(lock, [&] { return FirstIsReady() || failure_; });
+      if (failure_) std::rethrow_exception(failure_);
     } else {
       // As far ahead as threads would be.
       while (!(AllPlanned() && std::ranges::all_of(slots_, [](const Slot& slot) {
@@ -242,9 +244,15 @@ class Pipeline::Impl {
     // Whoever is woken takes the next job, or goes back to sleep.
     if (options_.threads > 1) work_.notify_one();
     lock.unlock();
-    work();
+    std::exception_ptr error;
+    try {
+      work();
+    } catch (...) {
+      error = std::current_exception();
+    }
     lock.lock();
     if (--active_ == 0) settled_.notify_all();
+    if (error) std::rethrow_exception(error);
   }
 
   void MakeBatch(Lock& lock, Slot& slot) {
@@ -418,21 +426,29 @@ class Pipeline::Impl {
 
   void StartThreads() {
     for (int i = 0; i < options_.threads; ++i) {
-      threads_.emplace_back([this] { Work(); });
+      threads_.push_back(StartThread("that reads rows", [this] { Work(); }));
     }
   }
 
   void Work() {
     Worker worker;
-    if (options_.trace != nullptr) options_.trace->NameThread("reader");
     Lock lock(mutex_);
-    int64_t then = SteadyClock().Now();
-    while (!stop_) {
-      const bool busy = !paused_ && RunJob(lock, worker);
-      if (!busy) work_.wait(lock);
-      const int64_t now = SteadyClock().Now();
-      (busy ? stats_.busy_ns : stats_.idle_ns) += now - then;
-      then = now;
+    try {
+      if (options_.trace != nullptr) options_.trace->NameThread("reader");
+      int64_t then = SteadyClock().Now();
+      while (!stop_) {
+        const bool busy = !paused_ && RunJob(lock, worker);
+        if (!busy) work_.wait(lock);
+        const int64_t now = SteadyClock().Now();
+        (busy ? stats_.busy_ns : stats_.idle_ns) += now - then;
+        then = now;
+      }
+    } catch (...) {
+      // Jobs keep what goes wrong with the data. This is about the pipeline itself: no memory to
+      // plan with. All that were to come are lost.
+      if (!lock.owns_lock()) lock.lock();
+      failure_ = std::current_exception();
+      ready_.notify_all();
     }
   }
 
@@ -479,6 +495,7 @@ class Pipeline::Impl {
   std::vector<Batch> free_batches_;
   std::vector<std::shared_ptr<Chunk>> free_chunks_;
   PipelineStats stats_;
+  std::exception_ptr failure_;  // of a thread; for good
   std::vector<std::thread> threads_;
 };
 

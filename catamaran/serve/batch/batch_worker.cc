@@ -157,16 +157,19 @@ void BatchWorker::RunBatch(std::span<std::unique_ptr<PendingRequest>> batch) {
   for (auto& pending : batch) {
     const int64_t end = begin + pending->inputs.rows;
     InferResponse response;
-    response.step = result.step;
-    for (const size_t output : pending->outputs) {
-      const std::string& name = parts_.signature.output_names()[output];
-      if (parts_.signature.batches()) {
-        AppendOutput(name, result, output, begin, end, response.outputs);
-      } else {
-        AppendWholeOutput(name, result, output, response.outputs);
+    const Status status = Guarded([&]() -> Status {
+      response.step = result.step;
+      for (const size_t output : pending->outputs) {
+        const std::string& name = parts_.signature.output_names()[output];
+        if (parts_.signature.batches()) {
+          AppendOutput(name, result, output, begin, end, response.outputs);
+        } else {
+          AppendWholeOutput(name, result, output, response.outputs);
+        }
       }
-    }
-    parts_.answer(*pending, {}, std::move(response));
+      return {};
+    });
+    parts_.answer(*pending, status, std::move(response));
     pending.reset();
     begin = end;
   }

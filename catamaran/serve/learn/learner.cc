@@ -12,6 +12,7 @@
 #include "catamaran/base/cpu.h"
 #include "catamaran/base/error.h"
 #include "catamaran/serve/learn/log_check.h"
+#include "catamaran/base/start_thread.h"
 #include "catamaran/serve/model/load_model.h"
 
 namespace catamaran {
@@ -55,7 +56,7 @@ Learner::Learner(HostedModel model, const Clock& clock, const Clock& steady)
     throw;
   }
   if (settings_.move_rows) mover_ = std::make_unique<RowMover>(*state_);
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread(fmt::format("that learns, of model {}", model_.name), [this] { Run(); });
 }
 
 Learner::~Learner() {

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "catamaran/base/start_thread.h"
+
 namespace catamaran {
 namespace {
 
@@ -30,18 +32,25 @@ void CallMetrics::Count(StatusCode code, TimePoint began) const {
 
 Gateway::Gateway(Server& server, Metrics& metrics, const Tokens& tokens)
     : server_(server), metrics_(metrics), tokens_(tokens) {
-  worker_ = std::thread([this] { Work(); });
-  ticker_ = std::thread([this] { Tick(); });
+  worker_ = StartThread("of tasks that take long", [this] { Work(); });
+  try {
+    ticker_ = StartThread("of watches", [this] { Tick(); });
+  } catch (...) {
+    Stop();
+    throw;
+  }
 }
 
-Gateway::~Gateway() {
+Gateway::~Gateway() { Stop(); }
+
+void Gateway::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
   worker_.join();
-  ticker_.join();
+  if (ticker_.joinable()) ticker_.join();
 }
 
 ServerMetadata Gateway::Metadata() const {
@@ -85,7 +94,11 @@ void Gateway::Work() {
     const std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();
-    task();
+    try {
+      task();
+    } catch (const std::exception&) {
+      // Tasks answer for what goes wrong in them; this one had no memory left to do that.
+    }
     lock.lock();
   }
 }
@@ -105,7 +118,12 @@ void Gateway::Tick() {
       const std::shared_ptr<Ticked> ticked = weak.lock();
       if (ticked == nullptr) continue;
       const std::lock_guard running(ticked->running);
-      if (!ticked->gone) ticked->tick();
+      if (ticked->gone) continue;
+      try {
+        ticked->tick();
+      } catch (const std::exception&) {
+        // No memory for it now; it comes again.
+      }
     }
     lock.lock();
   }

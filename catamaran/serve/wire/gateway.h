@@ -68,6 +68,7 @@ class Gateway {
     std::function<void()> tick;
   };
 
+  void Stop();
   void Work();
   void Tick();
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "catamaran/base/clock.h"
+#include "catamaran/base/start_thread.h"
 
 namespace catamaran {
 
@@ -31,7 +32,7 @@ LogSyncer::LogSyncer(FileSystem& fs, std::string directory, const LogOptions& op
       end_(std::move(end)),
       durable_(durable) {
   SetPolicy(options.sync, options.interval);
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread("that syncs the log " + directory_, [this] { Run(); });
 }
 
 LogSyncer::~LogSyncer() { Stop(); }

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "catamaran/base/cpu.h"
 #include "catamaran/base/error.h"
+#include "catamaran/base/room.h"
 #include "catamaran/serve/wire/grpc/health_service.h"
 #include "catamaran/serve/wire/grpc/inference_service.h"
 #include "catamaran/serve/wire/grpc/learning_service.h"
@@ -50,6 +52,9 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const GrpcOptions& options)
 
 GrpcServer::GrpcServer(Gateway& gateway, const GrpcOptions& options) {
   CheckExposure(options.host, gateway.tokens(), options.allow_anonymous);
+  // gRPC ends the process when it cannot have one of these. It takes about half of this at start.
+  CheckRoom({.descriptors = 32, .threads = 12 + 2 * AvailableCores(), .bytes = size_t{64} << 20},
+            "to start gRPC");
   services_ = std::make_unique<Services>(gateway, options);
   services_->watches.max = options.max_watches;
 

@@ -14,9 +14,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/room.h"
+#include "catamaran/base/start_thread.h"
 
 namespace catamaran {
 namespace {
@@ -121,7 +124,7 @@ void LimitedListener::Watch(int descriptor, uint32_t events) const {
 
 void LimitedListener::Start(Take take) {
   take_ = std::move(take);
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread("that takes connections for gRPC", [this] { Run(); });
 }
 
 void LimitedListener::Close() {
@@ -160,13 +163,21 @@ void LimitedListener::Accept(int listener) {
   }
   const int watched =
       watched_.size() < max_connections_ ? ::fcntl(connection, F_DUPFD_CLOEXEC, 0) : -1;
-  if (watched < 0) {
+  if (watched < 0 || DescriptorsRunOut(watched)) {
+    if (watched >= 0) ::close(watched);
     ::close(connection);
     refused_->Add();
     return;
   }
   ::setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &kOn, sizeof kOn);
-  watched_.insert(watched);
+  try {
+    watched_.insert(watched);
+  } catch (const std::bad_alloc&) {
+    ::close(watched);
+    ::close(connection);
+    refused_->Add();
+    return;
+  }
   open_->Set(static_cast<double>(watched_.size()));
   Watch(watched, EPOLLRDHUP);
   take_(listener, connection);

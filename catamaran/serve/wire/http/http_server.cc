@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/room.h"
+#include "catamaran/base/start_thread.h"
 #include "catamaran/serve/wire/http/http_session.h"
 
 namespace catamaran {
@@ -79,15 +81,19 @@ class HttpServer::Listener {
            options.port, error.code().message());
     }
     Accept();
-    for (const auto& loop : loops_) {
-      loop->thread = std::thread([&io = loop->io] { io.run(); });
+    try {
+      for (const auto& loop : loops_) {
+        loop->thread = StartThread("of HTTP connections", [&io = loop->io] { RunLoop(io); });
+      }
+    } catch (...) {
+      EndLoops();
+      throw;
     }
   }
 
   ~Listener() {
     Stop(std::chrono::milliseconds(0));
-    for (const auto& loop : loops_) loop->io.stop();
-    for (const auto& loop : loops_) loop->thread.join();
+    EndLoops();
   }
 
   int port() const { return port_; }
@@ -117,6 +123,24 @@ class HttpServer::Listener {
   }
 
  private:
+  // What a handler throws (memory that ran out) ends the connection it was of, not the thread.
+  static void RunLoop(asio::io_context& io) {
+    while (true) {
+      try {
+        io.run();
+        return;
+      } catch (const std::exception&) {
+      }
+    }
+  }
+
+  void EndLoops() {
+    for (const auto& loop : loops_) loop->io.stop();
+    for (const auto& loop : loops_) {
+      if (loop->thread.joinable()) loop->thread.join();
+    }
+  }
+
   void EndAll(bool force) {
     std::vector<std::shared_ptr<Connection>> all;
     {
@@ -150,13 +174,18 @@ class HttpServer::Listener {
                                });
                                return;
                              }
-                             Take(loop, std::move(socket));
+                             try {
+                               Take(loop, std::move(socket));
+                             } catch (const std::exception&) {
+                               shared_->refused->Add();  // no memory for it: it is closed
+                             }
                              Accept();
                            });
   }
 
   void Take(Loop& loop, PlainStream socket) {
-    if (connections() >= shared_->options.max_connections) {
+    if (connections() >= shared_->options.max_connections ||
+        DescriptorsRunOut(socket.native_handle())) {
       shared_->refused->Add();
       static constexpr std::string_view kFull =
           "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
