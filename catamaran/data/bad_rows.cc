@@ -11,8 +11,9 @@ BadRows::BadRows(BadRowOptions options)
 
 void BadRows::Add(const std::string& message) {
   if (count_ >= options_.limit) {
-    if (options_.limit == 0) Fail("{}", message);
-    Fail("{} ({} bad rows were skipped before it, and no more are allowed)", message, count_);
+    if (options_.limit == 0) Fail(ErrorCode::kBadData, "{}", message);
+    Fail(ErrorCode::kBadData, "{} ({} bad rows were skipped before it, and no more are allowed)",
+         message, count_);
   }
   ++count_;
   if (options_.report) options_.report(message);
