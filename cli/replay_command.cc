@@ -8,9 +8,11 @@
 #include "catamaran/commit/bytes_participant.h"
 #include "catamaran/commit/commit_directory.h"
 #include "catamaran/commit/state_file.h"
+#include "catamaran/data/features/features_record.h"
 #include "catamaran/serve/learn/learner_part.h"
 #include "catamaran/serve/learn/replay.h"
 #include "catamaran/serve/model/load_model.h"
+#include "catamaran/train/trained_features.h"
 #include "cli/progress.h"
 #include "cli/replay.h"
 #include "cli/table/words.h"
@@ -22,6 +24,7 @@ struct ReplayCommand {
   std::string directory, program, features, to, state, out;
   std::vector<std::string> bind;
   std::vector<std::string> feature_libraries;
+  bool allow_changed_features = false;
   std::string infer = "infer", train = "train";
   std::optional<uint64_t> seed, from;
   int threads = 0;
@@ -103,6 +106,7 @@ HostedModel LoadForReplay(Session& session, const ReplayCommand& command, uint64
   CheckReadable(session.fs, config.program);
   config.features = command.features;
   config.feature_libraries = command.feature_libraries;
+  config.allow_changed_features = command.allow_changed_features;
   config.infer_fn = command.infer;
   config.train_fn = command.train;
   config.state = command.state;
@@ -161,6 +165,12 @@ ExitCode ReplayLog(Session& session, const ReplayCommand& command) {
   uint64_t seed = command.seed.value_or(0);
   if (!command.seed && !commits.commits.empty()) seed = ReadStateSummary(fs, states).seed;
   HostedModel model = LoadForReplay(session, command, seed);
+  if (!commits.commits.empty()) {
+    const std::string note =
+        CheckTrainedFeatures(commits.commits.front().manifest.info, states, model.features,
+                             *model.flat, model.entry, model.feed, command.allow_changed_features);
+    if (!note.empty()) fmt::print(stderr, "note: {}\n", note);
+  }
   const Target target = TargetOf(fs, command, states, commits);
   ReplayOptions options;
   options.to = target.end;
@@ -185,7 +195,9 @@ ExitCode ReplayLog(Session& session, const ReplayCommand& command) {
   const bool equal = target.commit == nullptr || !result.notes.empty() ||
                      Compare(session, *target.commit, states, model);
   if (!command.out.empty()) {
-    Outside([&] { SaveState(fs, command.out, *model.flat, *model.state); });
+    CommitInfo info;
+    if (!model.features_record.empty()) info[kFeaturesRecord] = model.features_record;
+    Outside([&] { SaveState(fs, command.out, *model.flat, *model.state, info); });
     fmt::print("saved in {}\n", command.out);
   }
   return equal ? kOk : kWrong;
@@ -201,6 +213,8 @@ void AddReplay(CLI::App& app, Session& session) {
                   "program file (DIR/program.ctm); another version learns "
                   "from the same examples");
   sub->add_option("--features", c->features, "features file, if the model is served with one");
+  sub->add_flag("--allow-changed-features", c->allow_changed_features,
+                "the features file may differ from the one that the commits say");
   sub->add_option("--bind", c->bind, "ARGUMENT=COLUMN,…, as the model is served with");
   sub->add_option("--feature-library", c->feature_libraries, "shared library of feature functions");
   sub->add_option("--infer-fn", c->infer, "function that predicts (infer)");

@@ -265,6 +265,7 @@ function show() {
     ["answered", plain(model.requests)],
     ["refused, failed", `${plain(model.refused)}, ${plain(model.failed)}`],
     ["waiting", plain(model.waiting_requests)],
+    ...(model.lenient_rows > 0 ? [["rows taken leniently", plain(model.lenient_rows)]] : []),
     ["parameters", bytes(model.parameter_bytes)],
     ...(learning ? [
       ["AUC", share(learning.window_auc)],

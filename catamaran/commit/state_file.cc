@@ -91,8 +91,10 @@ bool HasState(const FileSystem& fs, const std::string& directory) {
   return !FindCommits(fs, directory).commits.empty();
 }
 
-void SaveState(FileSystem& fs, const std::string& directory, const Program& flat, State& state) {
+void SaveState(FileSystem& fs, const std::string& directory, const Program& flat, State& state,
+               const std::map<std::string, std::string>& info) {
   CommitOptions options;
+  options.info = info;
   options.compact = false;
   MakeCommits(fs, directory, flat, state, options)->Commit();
 }
@@ -157,6 +159,7 @@ LoadedState LoadState(const FileSystem& fs, const std::string& directory, const 
   loaded.state->SetStep(commit.summary.step, commit.found.manifest.event_time);
   loaded.commit = commit.found.commit;
   loaded.positions = commit.found.manifest.positions;
+  loaded.info = commit.found.manifest.info;
   loaded.warnings = std::move(commit.warnings);
   for (const CommitPart& part : commit.found.manifest.parts) {
     const bool ours = part.name == kDensePart || !TableOfPart(part.name).empty();
@@ -167,8 +170,9 @@ LoadedState LoadState(const FileSystem& fs, const std::string& directory, const 
 
 StateSummary ReadStateSummary(const FileSystem& fs, const std::string& directory) {
   OpenedCommit commit = OpenNewestCommit(fs, directory, /*verify_rows=*/false);
-  return {commit.summary.program, commit.summary.step,         commit.summary.seed,
-          commit.found.commit,    commit.summary.declarations, std::move(commit.warnings)};
+  return {commit.summary.program,    commit.summary.step,         commit.summary.seed,
+          commit.found.commit,       commit.summary.declarations, std::move(commit.warnings),
+          commit.found.manifest.info};
 }
 
 }  // namespace catamaran

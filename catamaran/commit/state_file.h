@@ -33,13 +33,15 @@ std::unique_ptr<FileLock> LockState(FileSystem& fs, const std::string& directory
 // Whether a state was saved there.
 bool HasState(const FileSystem& fs, const std::string& directory);
 
-// Makes `state` the state of the directory, which is made if missing: one full commit. Whoever
+// Makes `state` the state of the directory, which is made if missing: one full commit, with `info`
+// in what it says about itself (CommitManifest). Whoever
 // saves again and again lets MakeCommits do it, which writes what has changed. Throws an Error, and
 // leaves the commit before, when something fails; only if the very last step (syncing the
 // directory) failed is it open which of the two the directory holds.
 // REQUIRES: `state` was made from a program with the same declarations and has no other saver;
 // nobody else saves there.
-void SaveState(FileSystem& fs, const std::string& directory, const Program& flat, State& state);
+void SaveState(FileSystem& fs, const std::string& directory, const Program& flat, State& state,
+               const std::map<std::string, std::string>& info = {});
 
 // Where a State of that directory keeps rows of tables that declare `home = disk(…)` while it
 // lives (TableOptions::scratch): beneath the directory, so that commits share files with it.
@@ -60,6 +62,7 @@ struct LoadedState {
   StateMatch match;
   uint64_t commit = 0;
   Positions positions;
+  std::map<std::string, std::string> info;  // what the commit says about itself
   // Newer commits that are not whole and were passed over: what is wrong with them.
   std::vector<std::string> warnings;
   // What the tables were loaded from, by their paths in the program: for MakeCommits.
@@ -96,6 +99,7 @@ struct StateSummary {
   uint64_t commit = 0;
   std::vector<SavedDecl> declarations;
   std::vector<std::string> warnings;
+  std::map<std::string, std::string> info;
 };
 StateSummary ReadStateSummary(const FileSystem& fs, const std::string& directory);
 

@@ -22,6 +22,7 @@
 
 #include "catamaran/base/file.h"
 #include "catamaran/data/bad_rows.h"
+#include "catamaran/data/column_default.h"
 #include "catamaran/data/files/file_options.h"
 #include "catamaran/data/position.h"
 #include "catamaran/data/row_block.h"
@@ -72,6 +73,9 @@ class RowReader {
   // REQUIRES: 0 <= part < num_parts().
   virtual void ReadPart(int64_t part, RowBlock& block);
 
+  // Columns that were inferred, and that rows may lack.
+  virtual std::vector<std::string> optional_columns() const { return {}; }
+
   // Where the rows of the block that Read or ReadPart gave last stand in files.
   virtual RowPlaces places() const { return {.file = "data"}; }
 };
@@ -83,11 +87,22 @@ struct ReaderOptions {
   std::vector<std::string> columns;
   // What the columns are, for formats that do not say it themselves.
   std::optional<Schema> schema;
+  // Of columns that the data need not have. Where each row has its own columns (JSON), rows that
+  // lack one get the default; else the reader's schema is without a column that is not there.
+  std::vector<ColumnDefault> defaults;
+  // JSON: a row that lacks one of the columns, and has no default for it, is a bad row; else its
+  // value is missing. Without a schema, a column that a row among the first ones lacks may be
+  // missing. `null` always means missing.
+  bool need_columns = false;
   BadRowOptions bad_rows;
   // For text formats, and for files that are no text.
   TextOptions text;
   FileOptions files;
 };
+
+// The columns that `options` ask for, of all that the data of that path has. An Error that names a
+// near miss if one is not there and has no default.
+Schema ChooseColumns(const Schema& all, const ReaderOptions& options, const std::string& path);
 
 // A reader of one file, by its format. `fs` must outlive it.
 std::unique_ptr<RowReader> OpenReader(const FileSystem& fs, const std::string& path,

@@ -65,6 +65,14 @@ OpBuilder& OpBuilder::OptionalIn(std::string name, std::string doc) {
   AddOperand(*def_, {std::move(name), ArgKind::kOptional, std::move(doc), {}, {}, true, {}});
   return *this;
 }
+OpBuilder& OpBuilder::Label(std::string_view operand, LabelRange range) {
+  for (ArgSpec& arg : def_->args) {
+    if (arg.name != operand) continue;
+    arg.label = range;
+    return *this;
+  }
+  Fail(ErrorCode::kInternal, "{}: no operand {} to take labels", def_->name, operand);
+}
 OpBuilder& OpBuilder::VariadicIn(std::string name, std::string doc) {
   CATAMARAN_CHECK(!def_->has_variadic(), "{}: one variadic argument at most", def_->name);
   AddOperand(*def_, {std::move(name), ArgKind::kVariadic, std::move(doc), {}, {}, false, {}});

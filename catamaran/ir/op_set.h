@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,17 @@ enum class AttrKind : uint8_t {
   kAny,
 };
 
+// What a loss can take as one element of its labels. It says so itself, so that whoever gets labels
+// from outside can refuse others before they are learned from (train/label_rules.h).
+struct LabelRange {
+  static constexpr double kLargest = 1e18;  // its square is finite in f32
+  double low = -kLargest, high = kLargest;
+  // Not -1: labels that are integers are classes, from 0 to below the size of an axis of this
+  // operand (-1: the last). An attribute `ignore_index` allows one number more.
+  int classes_of = -1;
+  int classes_axis = -1;
+};
+
 struct ArgSpec {
   std::string name;
   ArgKind kind = ArgKind::kValue;
@@ -56,6 +68,7 @@ struct ArgSpec {
   Attr default_value;  // empty and not `optional`: required
   bool optional = false;
   std::vector<std::string> choices;
+  std::optional<LabelRange> label = std::nullopt;  // of an operand that takes labels
 };
 
 // What passes and the verifier may assume of an op.
@@ -151,6 +164,8 @@ class OpBuilder {
   OpBuilder& VariadicIn(std::string name, std::string doc = {});
   OpBuilder& StateArg(std::string name, std::string doc = {});
   OpBuilder& StatesArg(std::string name, std::string doc = {});
+  // That operand takes labels, of this range.
+  OpBuilder& Label(std::string_view operand, LabelRange range);
   // Without default: required.
   OpBuilder& RequiredAttr(std::string name, AttrKind kind, std::string doc = {});
   OpBuilder& WithAttr(std::string name, AttrKind kind, Attr default_value, std::string doc = {});

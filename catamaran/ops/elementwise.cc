@@ -222,6 +222,11 @@ ElementwiseBuilder& ElementwiseBuilder::Default(std::string_view operand, double
   return *this;
 }
 
+ElementwiseBuilder& ElementwiseBuilder::Label(std::string_view operand, LabelRange range) {
+  builder_.Label(operand, range);
+  return *this;
+}
+
 ElementwiseBuilder& ElementwiseBuilder::Doc(std::string text) {
   builder_.Doc(std::move(text));
   return *this;

@@ -47,6 +47,9 @@ class ElementwiseBuilder {
   // integers an infinite default is the dtype's own end.
   ElementwiseBuilder& Default(std::string_view operand, double value, std::string doc = {});
 
+  // That operand takes labels, of this range.
+  ElementwiseBuilder& Label(std::string_view operand, LabelRange range);
+
   // The derivative at each operand, in place of the derived one: an Expr, or a vector of them for
   // several operands (an empty Expr where it is zero).
   template <class F>

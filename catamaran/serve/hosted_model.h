@@ -41,6 +41,9 @@ struct HostedModel {
   std::shared_ptr<const Program> flat;
   EntryPoints entry;
   std::optional<Features> features;
+  // What commits keep of them (train/trained_features.h). Without features, that of the state.
+  std::string features_record;
+  std::string features_note;  // what the user should know of features and state; empty: nothing
   FeedOptions feed;
   // What Learning::state() gives, until a rollback puts another one in its place.
   std::shared_ptr<State> state;
@@ -49,6 +52,8 @@ struct HostedModel {
   std::shared_ptr<Log> open_log;
   // Of the requests that it answers, for its status; may be empty.
   std::function<std::vector<FeatureRates>()> feature_rates;
+  // Hears how many JSON rows of a request lenient rules alone have taken; may be empty.
+  std::function<void(int64_t rows)> took_leniently;
   // How `state` was loaded (`loaded.state` is moved from), for MakeCommits; nothing if the
   // directory held no state: then it has initial values, or those that the config named.
   std::optional<LoadedState> loaded;

@@ -21,6 +21,10 @@ ModelMetrics::ModelMetrics(Metrics& metrics, const std::string& model, const std
   lost_impressions = metrics.AddCounter(
       "catamaran_model_lost_impressions_total",
       "Answers that the log did not take, so that nothing is learned from them.", labels);
+  lenient_rows = metrics.AddCounter(
+      "catamaran_model_lenient_rows_total",
+      "JSON rows with missing or unknown columns that a model which is served leniently took.",
+      labels);
   waiting_seconds = metrics.AddHistogram("catamaran_model_waiting_seconds",
                                          "How long requests wait until they are run.", labels);
   seconds = metrics.AddHistogram("catamaran_model_seconds",

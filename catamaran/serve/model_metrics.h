@@ -17,7 +17,7 @@ struct ModelMetrics {
   ModelMetrics(Metrics& metrics, const std::string& model, const std::string& version);
 
   std::shared_ptr<Counter> answered, refused, failed;  // requests, by how they ended
-  std::shared_ptr<Counter> rows, padded_rows, lost_impressions;
+  std::shared_ptr<Counter> rows, padded_rows, lost_impressions, lenient_rows;
   std::shared_ptr<Histogram> waiting_seconds;  // of a request, before it is run
   std::shared_ptr<Histogram> seconds;          // of a request, from its arrival to its answer
   std::shared_ptr<Histogram> run_seconds;      // of a batch

@@ -326,10 +326,56 @@ TEST(ModelServer, JsonRowsGoThroughTheFeatures) {
               ::testing::UnorderedElementsAre("a: f32", "b: f32", "thing: i64"));
 }
 
+TEST(ModelServer, ARowWithAMisspeltColumnWasAnsweredAsIfItWereEmpty) {
+  ModelServerOptions options;
+  options.metrics = std::make_shared<Metrics>();
+  TasteServer host(options);
+  WriteFileAtomically(host.fs, "taste.features",
+                      "input message: string, more: f32 = 2, unused: f32\n"
+                      "user = stack(number(message), more)\n"
+                      "item = integer(more)\n");
+  host.config.features = "taste.features";
+  host.Load();
+  const auto ask = [&](const std::string& row) {
+    Answer answer;
+    InferRequest request;
+    request.model = "taste";
+    request.rows = {R"({"message": "1"})", row};
+    host.Ask(request, answer);
+    return answer.status().message;
+  };
+  EXPECT_EQ(ask(R"({"mesage": "1"})"),
+            "model taste: row 1: there is no column 'mesage'; did you mean 'message'?");
+  EXPECT_EQ(ask("{}"), "model taste: row 1: the column 'message' (string) is missing");
+  EXPECT_EQ(ask(R"({"message": "1", "unused": 3})"), "");
+  EXPECT_EQ(host.status().lenient_rows, 0);
+
+  host.config.lenient_rows = true;
+  host.Load();
+  EXPECT_EQ(ask(R"({"mesage": "1"})"), "");
+  EXPECT_EQ(ask("{}"), "");
+  EXPECT_EQ(host.status().lenient_rows, 2);
+  EXPECT_THAT(options.metrics->Text(),
+              HasSubstr("catamaran_model_lenient_rows_total{model=\"taste\",version=\"2\"} 2"));
+}
+
+TEST(ModelServer, AMissingArgumentDidNotSayWhichWasMeant) {
+  TasteServer host;
+  host.Load();
+  InferRequest request;
+  request.model = "taste";
+  request.rows = {R"({"usr": [1, 2], "item": 3})"};
+  Answer answer;
+  host.Ask(request, answer);
+  EXPECT_EQ(answer.status().code, StatusCode::kInvalidArgument);
+  EXPECT_THAT(answer.status().message,
+              HasSubstr("row 0: there is no column 'usr'; did you mean 'user'?"));
+}
+
 TEST(ModelServer, MissingFeaturesAndThoseOutOfRangeAreCounted) {
   TasteServer host;
   WriteFileAtomically(host.fs, "taste.features",
-                      "input a: f32, b: f32, thing: i64\n"
+                      "input a: f32 = missing, b: f32 = missing, thing: i64\n"
                       "user = concat(number(a, missing=0), number(bucket(b, [0, 10])))\n"
                       "item = thing\n");
   host.config.features = "taste.features";

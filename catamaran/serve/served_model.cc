@@ -71,7 +71,8 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
   std::vector<std::string> row_features;
   try {
     const RowInputs rows(*model_.flat, *model_.flat->items.FindFunction(model_.entry.infer),
-                         model_.features, model_.feed);
+                         model_.features, model_.feed, RowRules());
+    known_columns_ = KnownColumns(*model_.flat, model_.entry, model_.features, model_.feed);
     for (const Column& column : rows.columns()) {
       row_columns_.push_back(fmt::format("{}: {}", column.name, column.KindText()));
     }
@@ -84,6 +85,10 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
   features_ = std::make_shared<FeatureMonitor>(metrics, model_.name, model_.version, row_features,
                                                *signature_);
   if (model_.loaded) state_changes_ = ChangesText(model_.loaded->match);
+  if (!model_.features_note.empty()) {
+    state_changes_ += (state_changes_.empty() ? "" : "; ") + model_.features_note;
+    model_.log->Write(LogLevel::kWarning, "features", model_.name, {{"why", model_.features_note}});
+  }
   if (model_.config.learn) {
     if (!start_learning) Fail("model {}: this server does not learn", model_.name);
     learning_ = start_learning(HandOver());
@@ -142,8 +147,12 @@ HostedModel ServedModel::LearningAgain() const {
   model.flat = model_.flat;
   model.entry = model_.entry;
   model.features = model_.features;
+  model.features_record = model_.features_record;
   model.feed = model_.feed;
   model.feature_rates = [features = features_] { return features->Rates(); };
+  model.took_leniently = [counter = metrics_.lenient_rows](int64_t rows) {
+    counter->Add(static_cast<uint64_t>(rows));
+  };
   if (const int64_t bytes = model_.config.limits.disk_bytes; bytes > 0) {
     model.config.learning.emplace("disk_max_bytes", std::to_string(bytes));
   }
@@ -192,12 +201,17 @@ bool ServedModel::Infer(InferRequest& request, InferDone& done) {
   return true;
 }
 
+JsonRowRules ServedModel::RowRules() const {
+  return RowRulesOf(*model_.flat, model_.entry, model_.features, model_.feed,
+                    model_.config.lenient_rows);
+}
+
 std::unique_ptr<BatchWorker> ServedModel::MakeWorker() {
   std::unique_ptr<RowInputs> rows;
   if (rows_problem_.empty()) {
     rows = std::make_unique<RowInputs>(*model_.flat,
                                        *model_.flat->items.FindFunction(model_.entry.infer),
-                                       model_.features, model_.feed);
+                                       model_.features, model_.feed, RowRules());
   }
   return std::make_unique<BatchWorker>(
       BatchWorker::Parts{*infer_, *signature_, *queue_, metrics_, *splits_, *features_, sample_,
@@ -315,6 +329,7 @@ void ServedModel::FillMetadata(ModelMetadata& metadata) const {
   metadata.inputs = signature_->InputInfo();
   metadata.outputs = signature_->OutputInfo();
   metadata.row_columns = row_columns_;
+  metadata.known_columns = known_columns_;
   metadata.learns = learning_ != nullptr;
 }
 
@@ -333,6 +348,7 @@ ModelStatus ServedModel::status() const {
   status.batched_rows = number(*metrics_.rows);
   status.padded_rows = number(*metrics_.padded_rows);
   status.lost_impressions = number(*metrics_.lost_impressions);
+  status.lenient_rows = number(*metrics_.lenient_rows);
   for (size_t i = 0; i <= metrics_.batch_rows->bounds().size(); ++i) {
     status.batches += static_cast<int64_t>(metrics_.batch_rows->count(i));
   }

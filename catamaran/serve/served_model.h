@@ -25,6 +25,7 @@
 #include "catamaran/serve/hosted_model.h"
 #include "catamaran/serve/model/feature_monitor.h"
 #include "catamaran/serve/model/row_inputs.h"
+#include "catamaran/serve/model/row_rules.h"
 #include "catamaran/serve/model/signature.h"
 #include "catamaran/serve/model/user_split.h"
 #include "catamaran/serve/model_details.h"
@@ -69,6 +70,7 @@ class ServedModel {
   void WarmUp();
   void Answer(PendingRequest& pending, Status status, InferResponse response);
   std::unique_ptr<BatchWorker> MakeWorker();
+  JsonRowRules RowRules() const;
   // Whether the caller's thread may run such a request itself.
   bool IsShort(const PendingRequest& pending) const;
   // Runs what waits, on this thread. REQUIRES: it leads.
@@ -80,7 +82,7 @@ class ServedModel {
   std::unique_ptr<const Signature> signature_;
   std::unique_ptr<UserSplits> splits_;
   std::string state_changes_;  // what of the saved state does not fit the program; empty: nothing
-  std::vector<std::string> row_columns_;
+  std::vector<std::string> row_columns_, known_columns_;
   std::string rows_problem_;  // why JSON rows are not understood; empty: they are
   std::shared_ptr<Learning> learning_;
   ModelMetrics metrics_;

@@ -58,9 +58,13 @@ struct ModelConfig {
   std::map<std::string, std::vector<std::string>> bind;
   std::vector<std::string> feature_libraries;
   bool allow_new = false, allow_missing = false;  // where program and saved state differ
-  std::map<std::string, std::string> renames;     // paths of saved states and what they are now
-  uint64_t seed = 0;                              // of initial values
-  bool warm_up = true;                            // runs each batch size once before it is ready
+  // The features may be others than those that the state was trained with.
+  bool allow_changed_features = false;
+  // JSON rows may lack columns, and have unknown ones; they are counted.
+  bool lenient_rows = false;
+  std::map<std::string, std::string> renames;  // paths of saved states and what they are now
+  uint64_t seed = 0;                           // of initial values
+  bool warm_up = true;                         // runs each batch size once before it is ready
   // Requests with one user and many items: also products of both (model/split_products.h).
   bool split_products = false;
   BatchOptions batch;
@@ -87,6 +91,8 @@ struct ModelMetadata {
   std::vector<TensorInfo> inputs, outputs;
   // What JSON rows may have: "age: f32". Empty: rows are not understood.
   std::vector<std::string> row_columns;
+  // The names that they may have: labels too, and columns that only other functions read.
+  std::vector<std::string> known_columns;
   bool learns = false;
 };
 
@@ -113,6 +119,7 @@ struct ModelStatus {
   int64_t batches = 0, batched_rows = 0, padded_rows = 0;
   int64_t waiting_requests = 0, waiting_rows = 0;
   int64_t lost_impressions = 0;  // answered, but the log did not take them
+  int64_t lenient_rows = 0;      // with missing or unknown columns, and taken all the same
 };
 
 class Server {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "catamaran/base/error.h"
+#include "catamaran/train/label_rules.h"
 
 namespace catamaran {
 namespace {
@@ -41,12 +42,9 @@ std::string NameOf(const TrainData& data) {
   return fmt::format("{} and {} more", data.paths[0], data.paths.size() - 1);
 }
 
-std::shared_ptr<const RowTransform> BindFeatures(const Features& features, const Schema& columns,
-                                                 const Program& flat,
-                                                 const std::vector<std::string>& functions,
-                                                 const FeedOptions& feed,
-                                                 const std::vector<std::string>& more) {
-  const std::vector<std::string> outputs = features.outputs();
+std::vector<std::string> OutputsFor(const Features& features, const Program& flat,
+                                    const std::vector<std::string>& functions,
+                                    const FeedOptions& feed, const std::vector<std::string>& more) {
   std::set<std::string> taken(more.begin(), more.end());
   for (const std::string& function : functions) {
     const Function& f = *flat.items.FindFunction(function);
@@ -63,39 +61,74 @@ std::shared_ptr<const RowTransform> BindFeatures(const Features& features, const
     }
   }
   std::vector<std::string> wanted;
-  for (const std::string& output : outputs) {
+  for (const std::string& output : features.outputs()) {
     if (taken.contains(output)) wanted.push_back(output);
   }
+  return wanted;
+}
+
+std::shared_ptr<const RowTransform> BindFeatures(const Features& features, const Schema& columns,
+                                                 const Program& flat,
+                                                 const std::vector<std::string>& functions,
+                                                 const FeedOptions& feed,
+                                                 const std::vector<std::string>& more) {
   // Where nothing fits, all of them: so that the error can list them.
-  return features.Bind(columns, wanted);
+  return features.Bind(columns, OutputsFor(features, flat, functions, feed, more));
+}
+
+ReaderOptions ReaderOf(const Features& features, ReaderOptions reader,
+                       const std::vector<std::string>& outputs,
+                       const std::vector<std::string>& more) {
+  reader = features.ReaderSettings(std::move(reader));
+  reader.need_columns = true;
+  const std::optional<Schema> declared = features.declared_inputs();
+  if (!declared || !reader.columns.empty()) return reader;
+  reader.columns = features.Bind(*declared, outputs)->inputs();
+  for (const std::string& column : more) {
+    if (std::ranges::count(reader.columns, column) == 0) reader.columns.push_back(column);
+  }
+  return reader;
 }
 
 OpenedData OpenTrainData(const FileSystem& fs, const TrainData& data, const Program& flat,
                          const std::vector<std::string>& functions, const FeedOptions& feed,
-                         const std::vector<std::string>& more_columns) {
+                         const std::vector<std::string>& more_columns, const EntryPoints* entry) {
   OpenedData opened;
+  PipelineOptions pipeline = data.pipeline;
+  const auto check_labels = [&](const Schema& schema) {
+    if (entry == nullptr) return;
+    pipeline.check = LabelRules(flat, *entry).Check(flat, *entry, schema, feed);
+  };
   if (data.open) {
-    opened.rows = data.open({})->num_rows();
-    opened.pipeline = std::make_unique<Pipeline>(data.open, data.reader.bad_rows, data.pipeline);
-    NeededColumns(flat, opened.pipeline->schema(), functions, feed, more_columns);
+    const auto reader = data.open({});
+    opened.rows = reader->num_rows();
+    const Schema schema = pipeline.transform ? pipeline.transform->schema() : reader->schema();
+    NeededColumns(flat, schema, functions, feed, more_columns);
+    check_labels(schema);
+    opened.pipeline = std::make_unique<Pipeline>(data.open, data.reader.bad_rows, pipeline);
     return opened;
   }
   if (data.paths.empty()) Fail("no data was given");
-  ReaderOptions reader = data.reader;
-  if (data.features) reader = data.features->ReaderSettings(reader);
-  const auto whole = OpenReader(fs, data.paths, reader);
-  opened.rows = whole->num_rows();
   std::vector<std::string> more = more_columns;
   if (!data.pipeline.token_column.empty()) more.push_back(data.pipeline.token_column);
-  PipelineOptions pipeline = data.pipeline;
+  ReaderOptions reader = data.reader;
+  reader.need_columns = true;
+  if (data.features) {
+    reader = ReaderOf(*data.features, reader,
+                      OutputsFor(*data.features, flat, functions, feed, more), {});
+  }
+  const auto whole = OpenReader(fs, data.paths, reader);
+  opened.rows = whole->num_rows();
   if (data.features) {
     pipeline.transform = BindFeatures(*data.features, whole->schema(), flat, functions, feed, more);
   }
-  if (pipeline.transform) {
-    NeededColumns(flat, pipeline.transform->schema(), functions, feed, more);
-  } else {
-    reader.columns = NeededColumns(flat, whole->schema(), functions, feed, more);
+  Schema fed = pipeline.transform ? pipeline.transform->schema() : whole->schema();
+  const std::vector<std::string> needed = NeededColumns(flat, fed, functions, feed, more);
+  if (!pipeline.transform) {
+    reader.columns = needed;
+    fed = fed.Select(needed, feed.data);
   }
+  check_labels(fed);
   opened.pipeline = std::make_unique<Pipeline>(fs, data.paths, reader, pipeline);
   return opened;
 }

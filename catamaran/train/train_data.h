@@ -40,15 +40,28 @@ std::shared_ptr<const RowTransform> BindFeatures(const Features& features, const
                                                  const FeedOptions& feed,
                                                  const std::vector<std::string>& more);
 
+// The outputs of the features that the arguments of `functions` take, and `more`.
+std::vector<std::string> OutputsFor(const Features& features, const Program& flat,
+                                    const std::vector<std::string>& functions,
+                                    const FeedOptions& feed, const std::vector<std::string>& more);
+
+// How files are read that go through these features: as ReaderSettings, and no column need be there
+// but those that the named outputs are made of, and `more`.
+ReaderOptions ReaderOf(const Features& features, ReaderOptions reader,
+                       const std::vector<std::string>& outputs,
+                       const std::vector<std::string>& more);
+
 struct OpenedData {
   std::unique_ptr<Pipeline> pipeline;
   std::optional<int64_t> rows;  // of one epoch, where that is known before reading
 };
 
 // `functions` are those whose arguments are fed; `more_columns` are wanted too (of what batches
-// have). An Error as FeedBinding's if the data does not fit.
+// have). With `entry`, rows with labels that `entry->train` cannot learn from are bad rows. An
+// Error as FeedBinding's if the data does not fit.
 OpenedData OpenTrainData(const FileSystem& fs, const TrainData& data, const Program& flat,
                          const std::vector<std::string>& functions, const FeedOptions& feed,
-                         const std::vector<std::string>& more_columns);
+                         const std::vector<std::string>& more_columns,
+                         const EntryPoints* entry = nullptr);
 
 }  // namespace catamaran

@@ -43,6 +43,7 @@
 #include "catamaran/train/metric_observers.h"
 #include "catamaran/train/metrics_log.h"
 #include "catamaran/train/train_data.h"
+#include "catamaran/train/trained_features.h"
 
 namespace catamaran {
 
@@ -91,6 +92,8 @@ struct TrainerOptions {
   // What decides the results beside the above: a run goes on only if all are equal.
   RunSettings settings;
   bool allow_other_settings = false;
+  // The features of `data` may be others than those that the state was trained with.
+  bool allow_changed_features = false;
 };
 
 // One batch, as hooks see it.
@@ -204,6 +207,7 @@ class Trainer {
   void OpenData();
   void OpenState();
   void Resume(const LoadedState& loaded);
+  void CheckFeatures(const CommitInfo& info, const std::string& directory);
   // trainer.cc
   bool Step();
   void RunStep(const Batch& batch);

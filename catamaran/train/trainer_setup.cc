@@ -6,7 +6,9 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/commit/opened_commit.h"
+#include "catamaran/data/features/features_record.h"
 #include "catamaran/ir/flatten.h"
+#include "catamaran/train/evaluation_form.h"
 #include "catamaran/train/expose_values.h"
 #include "catamaran/train/trainer.h"
 
@@ -34,6 +36,7 @@ Trainer::Trainer(FileSystem& fs, Program flat, TrainerOptions options)
     : fs_(fs), flat_(std::move(flat)), options_(std::move(options)) {
   CheckOptions(options_);
   entry_ = FindEntryPoints(flat_, options_.entry);
+  if (options_.valid) entry_.evaluate = WithoutTraining(flat_, entry_.evaluate);
   const Function& train = *flat_.items.FindFunction(entry_.train);
   std::unique_ptr<Function> open;
   if (!options_.fetch.empty() || !options_.replace.empty()) {
@@ -69,6 +72,7 @@ Trainer::~Trainer() = default;
 
 void Trainer::OpenData() {
   TrainData data = options_.data;
+  data.pipeline.allow_other_transform = options_.allow_changed_features;
   data.pipeline.ahead = [this, before = data.pipeline.ahead](const RowBlock& rows) {
     if (before) before(rows);
     keys_ahead_->Announce(rows);
@@ -85,7 +89,7 @@ void Trainer::OpenData() {
   }
   std::vector<std::string> more;
   if (!options_.time_column.empty()) more.push_back(options_.time_column);
-  data_ = OpenTrainData(fs_, data, flat_, functions, feed, more);
+  data_ = OpenTrainData(fs_, data, flat_, functions, feed, more, &entry_);
   const Schema& schema = data_.pipeline->schema();
   if (!options_.time_column.empty()) {
     time_column_ = schema.Index(options_.time_column, feed.data);
@@ -138,12 +142,17 @@ void Trainer::OpenState() {
     LoadedState start = LoadState(fs_, options_.from, flat_, options_.match, options);
     state_ = std::move(start.state);
     load_warnings_ = std::move(start.warnings);
+    CheckFeatures(start.info, options_.from);
   } else {
     state_ = State::Create(flat_, options_.seed, options);
   }
   if (options_.out.empty()) return;
   CommitOptions commit;
   commit.info["threads"] = std::to_string(options_.compile.threads);
+  if (options_.data.features) {
+    commit.info[kFeaturesRecord] =
+        RecordOfFeatures(options_.data.features, flat_, entry_, options_.feed);
+  }
   commits_ = loaded ? MakeCommits(fs_, latest(), flat_, *state_, *loaded, commit)
                     : MakeCommits(fs_, latest(), flat_, *state_, commit);
   log_ = std::make_unique<MetricsLog>(fs_, JoinPath(options_.out, "metrics.jsonl"),
@@ -157,6 +166,11 @@ void Trainer::OpenState() {
 
 void Trainer::Resume(const LoadedState& loaded) {
   load_warnings_ = loaded.warnings;
+  CheckFeatures(loaded.info, latest());
+  const bool recorded = loaded.info.contains(kFeaturesRecord);
+  if (recorded && !options_.data.features && !options_.allow_changed_features) {
+    Fail("{}: the run was trained with a features file, and none is given", options_.out);
+  }
   const auto find = [&](const char* name) -> const std::string* {
     const auto found = loaded.positions.find(name);
     return found == loaded.positions.end() ? nullptr : &found->second;
@@ -169,7 +183,13 @@ void Trainer::Resume(const LoadedState& loaded) {
   }
   const RunSettings settings = counters_.settings;
   counters_ = ParseCounters(*counters, latest());
-  const std::string difference = DifferenceOfSettings(counters_.settings, settings);
+  RunSettings before = counters_.settings, now = settings;
+  if (recorded) {
+    // The record says better what differs; that of a run from before there were records is a hash.
+    before.erase(kFeaturesRecord);
+    now.erase(kFeaturesRecord);
+  }
+  const std::string difference = DifferenceOfSettings(before, now);
   if (!difference.empty() && !options_.allow_other_settings) {
     Fail("{}: the run goes on with the settings that it began with; {}", options_.out, difference);
   }
@@ -184,6 +204,13 @@ void Trainer::Resume(const LoadedState& loaded) {
   if (scorer_) {
     if (const std::string* window = find(kWindow)) scorer_->Load(*window);
   }
+}
+
+void Trainer::CheckFeatures(const CommitInfo& info, const std::string& directory) {
+  const std::string note =
+      CheckTrainedFeatures(info, directory, options_.data.features, flat_, entry_, options_.feed,
+                           options_.allow_changed_features);
+  if (!note.empty()) load_warnings_.push_back(note);
 }
 
 Positions Trainer::PositionsNow() {

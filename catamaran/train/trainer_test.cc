@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "catamaran/commit/commit_directory.h"
+#include "catamaran/train/evaluation_form.h"
 #include "catamaran/train/train_test_util.h"
 
 namespace catamaran {
@@ -289,6 +290,106 @@ TEST_F(TrainerTest, KeysOfComingBatchesAreThoseThatLookupAsksFor) {
   EXPECT_EQ(lookups[0].argument, 0);
   EXPECT_EQ(lookups[0].salt, FeatureSalt("user"));
   EXPECT_EQ(lookups[1].salt, FeatureSalt("item"));
+}
+
+TEST_F(TrainerTest, ALabelThatNoLossTakesWasLearnedFrom) {
+  WriteFileAtomically(fs_, Path("bad.csv"),
+                      "user,item,x0,x1,label\n1,2,0,1,1\n3,4,1,0,1e30\n5,6,1,1,0\n");
+  TrainerOptions options = Options("");
+  options.resume = false;
+  options.valid.reset();
+  options.data.paths = {Path("bad.csv")};
+  options.feed.bind["x"] = {"x0", "x1"};
+  options.data.pipeline.epochs = 1;
+  const auto train = [&] { return Trainer(fs_, FlatFrom(kShop), options).Run(); };
+  try {
+    train();
+    ADD_FAILURE() << "it was learned from";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadData);
+    EXPECT_THAT(error.what(), HasSubstr("bad.csv:3: column 'label': found 1e+30, wanted a number "
+                                        "from 0 to 1 (binary_cross_entropy, "));
+  }
+  options.data.reader.bad_rows.limit = 1;
+  EXPECT_EQ(train().counters.rows, 2);
+}
+
+// kShop without its function evaluate, so that validations run the loss.
+std::string ShopWithoutEvaluate() {
+  std::string text = kShop;
+  const size_t begin = text.find("fn evaluate"), end = text.find("train = ");
+  return text.erase(begin, end - begin);
+}
+
+TEST_F(TrainerTest, ALossThatSaysTrainingWasEvaluatedWithDropout) {
+  Program flat = FlatFrom(ShopWithoutEvaluate());
+  const EntryPoints entry = FindEntryPoints(flat);
+  const auto state = State::Create(flat, 1, {});
+  const auto measure = [&](const std::string& function) {
+    EntryPoints of = entry;
+    of.evaluate = function;
+    const TrainData data{.paths = {Path("valid.rec")}};
+    const OpenedData opened = OpenTrainData(fs_, data, flat, {function}, {}, {});
+    Evaluator evaluator(flat, of, opened.pipeline->schema(), {{"log_loss"}, {}, {}});
+    while (const Batch* batch = opened.pipeline->Next()) evaluator.Add(*state, batch->rows);
+    return evaluator.Values();
+  };
+  const MetricValues with = measure(entry.evaluate);
+  const MetricValues without = measure(WithoutTraining(flat, entry.evaluate));
+  // infer has no dropout: then the loss is the log loss of what it predicts.
+  EXPECT_NEAR(*FindMetric(without, "loss"), *FindMetric(without, "log_loss"), 1e-5);
+  EXPECT_GT(std::abs(*FindMetric(with, "loss") - *FindMetric(with, "log_loss")), 1e-4);
+}
+
+TEST_F(TrainerTest, ALossThatCannotBeEvaluatedWithoutTrainingSaysSo) {
+  std::string text = ShopWithoutEvaluate();
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("training: static bool = false", "training: static bool");
+  replace("return net(user, item, x)", "return reshape(fc(concat(x, x, x, axis=1)), [B])");
+  Program flat = FlatFrom(text);
+  const EntryPoints entry = FindEntryPoints(flat);
+  try {
+    WithoutTraining(flat, entry.evaluate);
+    ADD_FAILURE() << "it said nothing";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("test.ctm:15"));
+    EXPECT_THAT(error.what(), HasSubstr("there is no net[training=false]"));
+  }
+}
+
+TEST_F(TrainerTest, AStateWasUsedWithOtherFeaturesThanItWasTrainedWith) {
+  const auto options = [&](const std::string& features, const std::string& out) {
+    TrainerOptions made = Options(out);
+    made.data.features = MakeFeatures(fs_, features, "shop.features");
+    made.valid->features = made.data.features;
+    made.data.pipeline.epochs = 1;
+    return made;
+  };
+  const std::string before = "user = hash(user)\nitem = hash(item)\nx = x\nlabel = label\n";
+  const std::string other = "user = hash(item)\nitem = hash(item)\nx = x\nlabel = label\n";
+  Run(options(before, "a"), 3);
+  const auto message = [&](const TrainerOptions& wanted) -> std::string {
+    try {
+      Trainer(fs_, FlatFrom(kShop), wanted);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_THAT(message(options(other, "a")),
+              HasSubstr("the state was trained with other features than shop.features has now: "
+                        "shop.features:1: output user is hash(item) and was hash(user)"));
+  TrainerOptions from = options(other, "b");
+  from.from = Path("a/latest");
+  EXPECT_THAT(message(from), HasSubstr("output user is hash(item)"));
+  from.allow_changed_features = true;
+  EXPECT_EQ(message(from), "");
+  TrainerOptions allowed = options(other, "a");
+  allowed.allow_changed_features = true;
+  EXPECT_EQ(message(allowed), "");
+  EXPECT_EQ(message(options("// the same\n" + before, "a")), "");
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ Features OpenFeatures(const Session& session, const FeaturesInput& input) {
 
 std::unique_ptr<RowReader> OpenFeaturesData(const Session& session, const FeaturesInput& input,
                                             const Features& features) {
-  const ReaderOptions options = features.ReaderSettings(MakeReaderOptions(session, input.data));
+  ReaderOptions options = features.ReaderSettings(MakeReaderOptions(session, input.data));
+  options.need_columns = true;
   const std::vector<std::string> files = InputFiles(session, input.data);
   if (files.size() == 1) return OpenReader(session.fs, files[0], options);
   return OpenReader(session.fs, files, options);

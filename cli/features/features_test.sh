@@ -77,7 +77,7 @@ has 'a file of no known kind' "$err" 'ends in .rec or .jsonl'
 # ---- equal features of equal rows
 cat >people.jsonl <<'X'
 {"name": "Ann", "age": 31.0, "city": "Rome"}
-{"city": "Oslo", "name": "Bob"}
+{"city": "Oslo", "name": "Bob", "age": null}
 {"name": "Eve", "age": 19, "city": "Rome"}
 X
 # The features file says nothing of the format, so that each file is read by its name.

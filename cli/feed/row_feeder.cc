@@ -7,6 +7,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
+#include "catamaran/base/suggest.h"
 #include "cli/data/row_text.h"
 #include "cli/session.h"
 
@@ -30,6 +31,7 @@ RowFeeder::RowFeeder(HttpConnection& connection, FeederOptions options)
 
 void RowFeeder::Add(const RowBlock& block) {
   const Schema& schema = block.schema();
+  if (columns_.empty()) FindColumns(schema);
   const int time = options_.time_column.empty() ? -1 : schema.Find(options_.time_column);
   for (int64_t r = 0; r < block.rows(); ++r) {
     // A request has one time.
@@ -38,10 +40,48 @@ void RowFeeder::Add(const RowBlock& block) {
     if (waiting_ == options_.request_rows || (waiting_ > 0 && time_ns != time_ns_)) Send();
     time_ns_ = time_ns;
     Json row = Json::object();
-    for (int c = 0; c < schema.size(); ++c) row[schema[c].name] = ValueJson(schema[c], block[c], r);
+    for (const int c : columns_) row[schema[c].name] = ValueJson(schema[c], block[c], r);
     if (waiting_ > 0) body_ += ',';
     body_ += row.dump(-1, ' ', false, Json::error_handler_t::replace);
     ++waiting_;
+  }
+}
+
+void RowFeeder::FindColumns(const Schema& schema) {
+  // A service that does not say what the model knows gets all of them.
+  const std::string path = fmt::format("/v2/models/{}", options_.model);
+  const auto last = Steady::now() + options_.patience;
+  HttpAnswer answer = connection_.Get(path);
+  for (auto pause = kFirstPause; MayCallAgain(answer) && Steady::now() < last;
+       pause = std::min(pause * 2, kLongestPause)) {
+    std::this_thread::sleep_for(pause);
+    answer = connection_.Get(path);
+  }
+  Json model = Json::object();
+  if (answer.status == 200) model = Json::parse(answer.body, nullptr, false);
+  if (!model.is_object()) model = Json::object();
+  const auto known = model.find("known_columns");
+  std::vector<std::string_view> unknown;
+  for (int c = 0; c < schema.size(); ++c) {
+    const bool sent = known == model.end() || known->empty() ||
+                      std::ranges::count(*known, Json(schema[c].name)) > 0;
+    if (sent) {
+      columns_.push_back(c);
+    } else {
+      unknown.push_back(schema[c].name);
+    }
+  }
+  if (columns_.empty()) {
+    Fail("{} knows none of the columns of the data, {}; it knows {}", options_.model,
+         fmt::join(unknown, ", "), known->dump());
+  }
+  if (known == model.end()) return;
+  for (const Json& name : *known) {
+    if (!name.is_string() || schema.Find(name.get<std::string>()) >= 0) continue;
+    const std::string near = Suggest(name.get<std::string>(), unknown);
+    if (near.empty()) continue;
+    lacking_ += fmt::format("; the data has no column '{}': did you mean it by '{}'?",
+                            name.get<std::string>(), near);
   }
 }
 
@@ -98,8 +138,8 @@ void RowFeeder::Refused(const HttpAnswer& answer) const {
                        fmt::format("the service takes no rows: {}; {}", message, before));
   }
   if (waiting_ == 0) Fail("the service answers {}: {}", answer.status, message);
-  Fail("the service refuses rows {} to {}, none of which is learned from: {}", sent_,
-       sent_ + waiting_ - 1, message);
+  Fail("the service refuses rows {} to {}, none of which is learned from: {}{}", sent_,
+       sent_ + waiting_ - 1, message, lacking_);
 }
 
 Json RowFeeder::Finish() {

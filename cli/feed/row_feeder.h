@@ -2,7 +2,8 @@
 //
 // Rows of files as requests to learn from, to a service over HTTP. Each request has a key that is
 // made of its rows and their place, so that rows which are sent again (since no answer came, or by
-// a second run over the same file) count once.
+// a second run over the same file) count once. Columns that the model does not know are left out,
+// as when it trains on files.
 //
 // Thread safety: one thread at a time.
 
@@ -45,6 +46,7 @@ class RowFeeder {
 
  private:
   void Send();
+  void FindColumns(const Schema& schema);
   void KeepPace(int64_t time_ns) const;
   // The body of an answer; calls again while the service is busy.
   Json Call(const std::string& path, const std::string& body);
@@ -53,6 +55,8 @@ class RowFeeder {
   HttpConnection& connection_;
   const FeederOptions options_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::vector<int> columns_;   // that are sent; known from the first block on
+  std::string lacking_;        // which columns of the service the file may have misspelt
   std::string body_;           // rows of the request that is being made
   int64_t waiting_ = 0;        // of them
   int64_t time_ns_ = 0;        // their time

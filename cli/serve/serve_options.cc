@@ -63,6 +63,8 @@ ModelConfig SharedConfig(const ServeOptions& options) {
   config.allow_new = match.allow_new;
   config.allow_missing = match.allow_missing;
   config.renames.insert(match.renames.begin(), match.renames.end());
+  config.allow_changed_features = options.match.allow_changed_features;
+  config.lenient_rows = options.lenient_rows;
   config.seed = options.seed;
   config.learn = options.learn;
   for (const std::string& text : options.learning) {
@@ -108,6 +110,8 @@ void AddServeOptions(CLI::App& command, ServeOptions& o) {
   command
       .add_option("--bind", o.binds, "ARGUMENT=COLUMN,...: columns of an argument, for JSON rows")
       ->allow_extra_args(false);
+  command.add_flag("--lenient-rows", o.lenient_rows,
+                   "take JSON rows with missing or unknown columns, and count them");
   command.add_flag("--learn", o.learn, "models learn from examples and feedback; wants --data-dir");
   command.add_option("--train-fn", o.train_fn, "the function that learns (train)");
   command

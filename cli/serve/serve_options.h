@@ -24,7 +24,7 @@ struct ServeOptions {
   std::string infer_fn = "infer", train_fn = "train";
   MatchFlags match;
   uint64_t seed = 1;
-  bool learn = false;
+  bool learn = false, lenient_rows = false;
   std::vector<std::string> learning;  // SETTING=VALUE
 
   std::string data_directory;

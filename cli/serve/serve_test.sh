@@ -73,6 +73,31 @@ start taste.ctm --data-dir data --learn
 has "the step is there after a kill" "$(cat serve.txt)" "step 1, learning"
 is "so is what it learned" \
   "$(data "$(post /v2/models/taste/infer '{"rows": [{"user": [1, 1], "item": 3}]}')")" "$(data "$after")"
+# --- Rows with columns that the model does not know, and labels that it cannot learn from.
+has "a misspelt column is no empty one" \
+  "$(post /v1/models/taste/train '{"rows": [{"usr": [1, 1], "item": 3, "label": 1}]}')" \
+  "row 0: there is no column 'usr'; did you mean 'user'?"
+has "a label that the loss does not take" \
+  "$(post /v1/models/taste/train '{"rows": [{"user": [1, 1], "item": 3, "label": 1e30}]}')" \
+  "row 0: label 'label': found 1e+30, wanted a number from 0 to 1 (binary_cross_entropy, taste.ctm:7"
+is "it is refused" "$(code "$url/v1/models/taste/train" \
+  -d '{"rows": [{"user": [1, 1], "item": 3, "label": 2}]}')" 400
+has "nor does feedback" \
+  "$(post /v1/models/taste/feedback '{"items": [{"id": "a", "row": 0, "value": 1e30}]}')" \
+  'found 1e+30'
+echo '{"user": [1, 1], "item": 5, "label": 1, "page": "home"}' >extra.jsonl
+run 0 feed taste --data extra.jsonl --service "${url#http://}"
+has "a file may have more columns" "$out" '1 row acknowledged'
+echo '{"usr": [1, 1], "item": 5, "label": 1}' >misspelt.jsonl
+run 1 feed taste --data misspelt.jsonl --service "${url#http://}"
+has "a misspelt one is named" "$err" "did you mean it by 'usr'?"
+stop INT 0
+start taste.ctm --data-dir data --learn --lenient-rows
+post /v2/models/taste/infer '{"rows": [{"user": [1, 1], "item": 3, "page": "home"}]}' >/dev/null
+post /v1/models/taste/train '{"rows": [{"user": [1, 1], "item": 3, "label": 1, "page": ""}]}' >/dev/null
+has "lenient rows are counted" "$(get /metrics)" \
+  'catamaran_model_lenient_rows_total{model="taste",version="1"} 2'
+has "and shown" "$(get /v1/overview)" '"lenient_rows":2'
 stop INT 0
 
 # --- What it tells, as JSON.

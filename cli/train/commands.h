@@ -42,9 +42,9 @@ EntryPoints EntryPointsOf(const ModelOptions& options);
 TrainData DataOf(const Session& session, const ModelOptions& options,
                  const std::vector<std::string>& paths);
 
-// --allow-new, --allow-missing, --rename.
+// --allow-new, --allow-missing, --rename, --allow-changed-features.
 struct MatchFlags {
-  bool allow_new = false, allow_missing = false;
+  bool allow_new = false, allow_missing = false, allow_changed_features = false;
   std::vector<std::string> renames;
 };
 void AddMatchOptions(CLI::App& command, MatchFlags& flags);
@@ -53,9 +53,11 @@ MatchOptions MatchOptionsOf(const MatchFlags& flags);
 // A state directory, or of the directory of a run its best state, or its latest. An Error of the
 // environment if there is none.
 std::string FindStateDirectory(const Session& session, const std::string& directory);
-// Loads it; what is noteworthy goes to stderr.
+// Loads it, to be used with the features of `data`; what is noteworthy goes to stderr.
 std::unique_ptr<State> LoadStateOf(Session& session, const std::string& directory,
-                                   const Program& flat, const MatchFlags& flags);
+                                   const Program& flat, const MatchFlags& flags,
+                                   const TrainData& data, const EntryPoints& entry,
+                                   const FeedOptions& feed);
 
 // "0.8123": as many digits as are worth reading.
 std::string MetricText(double value);

@@ -1,5 +1,6 @@
 // catamaran eval FILE --state DIR --data … [--metric …] [--json]
 
+#include "catamaran/train/evaluation_form.h"
 #include "catamaran/train/evaluator.h"
 #include "cli/progress.h"
 #include "cli/table/words.h"
@@ -21,7 +22,8 @@ ExitCode Eval(Session& session, const EvalCommand& command) {
   ProgramFile file = LoadProgram(session, command.model.file);
   EntryPoints wanted = EntryPointsOf(command.model);
   wanted.train.clear();
-  const EntryPoints entry = FindEntryPoints(file.flat, wanted);
+  EntryPoints entry = FindEntryPoints(file.flat, wanted);
+  entry.evaluate = WithoutTraining(file.flat, entry.evaluate);
   const std::string directory = FindStateDirectory(session, command.state);
   feed.data = NameOf(data);
   std::vector<std::string> functions;
@@ -31,7 +33,7 @@ ExitCode Eval(Session& session, const EvalCommand& command) {
   ScorerOptions options{command.model.metrics, feed, {}};
   options.compile.threads = command.model.threads;
   Evaluator evaluator(file.flat, entry, opened.pipeline->schema(), options);
-  const auto state = LoadStateOf(session, directory, file.flat, command.match);
+  const auto state = LoadStateOf(session, directory, file.flat, command.match, data, entry, feed);
   {
     Progress progress("Evaluating");
     while (const Batch* batch = opened.pipeline->Next()) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "catamaran/data/files/input_paths.h"
+#include "catamaran/train/trained_features.h"
 #include "cli/train/commands.h"
 
 namespace catamaran::cli {
@@ -91,6 +92,8 @@ void AddMatchOptions(CLI::App& command, MatchFlags& flags) {
                    "states that the saved state lacks keep their initial value");
   command.add_flag("--allow-missing", flags.allow_missing,
                    "saved states that the program no longer has are left out");
+  command.add_flag("--allow-changed-features", flags.allow_changed_features,
+                   "the features file may differ from the one that the state was trained with");
   command.add_option("--rename", flags.renames, "OLD=NEW: what was saved as @OLD is now @NEW")
       ->allow_extra_args(false);
 }
@@ -116,7 +119,9 @@ std::string FindStateDirectory(const Session& session, const std::string& direct
 }
 
 std::unique_ptr<State> LoadStateOf(Session& session, const std::string& directory,
-                                   const Program& flat, const MatchFlags& flags) {
+                                   const Program& flat, const MatchFlags& flags,
+                                   const TrainData& data, const EntryPoints& entry,
+                                   const FeedOptions& feed) {
   LoadedState loaded = LoadState(session.fs, directory, flat, MatchOptionsOf(flags));
   for (const std::string& path : loaded.match.initialised) {
     fmt::print(stderr, "note: @{} is new and keeps its initial value\n", path);
@@ -124,6 +129,9 @@ std::unique_ptr<State> LoadStateOf(Session& session, const std::string& director
   for (const std::string& path : loaded.match.left_out) {
     fmt::print(stderr, "note: the saved @{} is left out\n", path);
   }
+  const std::string features = CheckTrainedFeatures(loaded.info, directory, data.features, flat,
+                                                    entry, feed, flags.allow_changed_features);
+  if (!features.empty()) fmt::print(stderr, "note: {}\n", features);
   for (const std::string& warning : loaded.warnings) fmt::print(stderr, "warning: {}\n", warning);
   return std::move(loaded.state);
 }

@@ -1,5 +1,7 @@
 // catamaran predict FILE --state DIR --data … --out rows.jsonl [--keep COLUMN,...]
 
+#include <algorithm>
+
 #include "catamaran/exec/compile.h"
 #include "cli/npy_values.h"
 #include "cli/progress.h"
@@ -18,6 +20,24 @@ struct PredictCommand {
   MatchFlags match;
 };
 
+// Of the columns that infer needs, and those that are kept; labels need not be there.
+ReaderOptions ReaderFor(const TrainData& data, const Program& flat, const EntryPoints& entry,
+                        const FeedOptions& feed, const std::vector<std::string>& keep) {
+  if (data.features) {
+    return ReaderOf(*data.features, data.reader,
+                    OutputsFor(*data.features, flat, {entry.infer}, feed, {}), keep);
+  }
+  ReaderOptions reader = data.reader;
+  reader.need_columns = true;
+  if (!reader.schema || !reader.columns.empty()) return reader;
+  const FeedBinding binding(flat, *flat.items.FindFunction(entry.infer), *reader.schema, feed);
+  reader.columns = binding.Columns();
+  for (const std::string& column : keep) {
+    if (std::ranges::count(reader.columns, column) == 0) reader.columns.push_back(column);
+  }
+  return reader;
+}
+
 ExitCode Predict(Session& session, const PredictCommand& command) {
   FeedOptions feed = FeedOptionsOf(command.model);
   const TrainData data = DataOf(session, command.model, command.model.input.paths);
@@ -32,8 +52,7 @@ ExitCode Predict(Session& session, const PredictCommand& command) {
   const std::string directory = FindStateDirectory(session, command.state);
   // Rows are kept as they were read, so they are read here and transformed one block at a time.
   const auto reader =
-      OpenReader(session.fs, data.paths,
-                 data.features ? data.features->ReaderSettings(data.reader) : data.reader);
+      OpenReader(session.fs, data.paths, ReaderFor(data, file.flat, entry, feed, command.keep));
   std::shared_ptr<const RowTransform> transform;
   if (data.features) {
     transform = BindFeatures(*data.features, reader->schema(), file.flat, {entry.infer}, feed, {});
@@ -48,7 +67,7 @@ ExitCode Predict(Session& session, const PredictCommand& command) {
   for (size_t i = 0; i < infer->num_outputs(); ++i) names.push_back(ResultName(*infer, i));
   PredictionRows rows(reader->schema(), command.keep, std::move(names));
   const auto writer = MakeRowWriter(session.fs, command.out);
-  const auto state = LoadStateOf(session, directory, file.flat, command.match);
+  const auto state = LoadStateOf(session, directory, file.flat, command.match, data, entry, feed);
 
   Progress progress("Predicting");
   const auto total = reader->num_rows();

@@ -104,6 +104,7 @@ TrainerOptions TrainerOptionsOf(Session& session, const TrainCommand& command) {
   options.feed = FeedOptionsOf(command.model);
   options.metrics = command.model.metrics;
   options.match = MatchOptionsOf(command.match);
+  options.allow_changed_features = command.match.allow_changed_features;
   SetBest(command.best, options);
   SetValidEvery(command.valid_every, options);
   if (!command.commit_every.empty()) {

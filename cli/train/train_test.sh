@@ -153,11 +153,52 @@ awk -F, 'NR > 1 { printf "{\"who\": \"%s\", \"what\": \"%s\", \"a\": %s, \"b\": 
   raw_valid.csv >raw.jsonl
 run 0 predict shop.ctm --state raw --data raw.jsonl --features shop.features --out json_p.csv
 is 'JSON rows without a label are predicted the same' "$(cmp raw_p.csv json_p.csv 2>&1)" ''
+cut -d, -f1-4 raw_valid.csv >unlabelled.csv
+run 0 predict shop.ctm --state raw --data unlabelled.csv --features shop.features --out csv_p.csv
+is 'CSV rows without a label too' "$(cmp raw_p.csv csv_p.csv 2>&1)" ''
+sed 's/"what"/"waht"/' raw.jsonl >misspelt.jsonl
+run 1 predict shop.ctm --state raw --data misspelt.jsonl --features shop.features --out bad.csv
+has 'a misspelt column is not taken as empty' "$err" \
+  "misspelt.jsonl:1: the column 'what' (string) is missing; did you mean it by 'waht'?"
+sed '1s/what/waht/' unlabelled.csv >misspelt.csv
+run 1 predict shop.ctm --state raw --data misspelt.csv --features shop.features --out bad.csv
+has 'nor in CSV' "$err" "there is no field 'what'; did you mean 'waht'?"
+printf 'user: i64\nitem: i64\nx1: f32\nx2: f32\nlabel: i64\n' >labelled
+cut -d, -f1-4 valid.csv >unlabelled.csv
+run 0 predict shop.ctm --state whole --data unlabelled.csv "${bind[@]}" --schema labelled \
+  --out csv_p.csv
+cp shop.features as_it_was.features
+cp shop.features.fit as_it_was.features.fit
+sed -i 's/^user  = hash(who)/\/\/ who it is\nuser = hash( who )/' shop.features
+run 0 features fit shop.features --data raw.csv
+run 0 eval shop.ctm --state raw --data raw_valid.csv --features shop.features --json
+is 'comments and spaces are no other features' "$err" ''
 sed -i 's/hash(what)/hash(what, salt="other")/' shop.features
 run 0 features fit shop.features --data raw.csv
+differs='output item is hash(what, salt="other") and was hash(what)'
 run 1 train shop.ctm --data raw.csv --valid raw_valid.csv --features shop.features --batch 32 \
   --epochs 4 --quiet --out raw --resume
-has 'other features are refused' "$err" 'features was'
+has 'other features are refused by train' "$err" "$differs"
+for command in eval 'predict --out other.csv'; do
+  # shellcheck disable=SC2086
+  run 1 $command shop.ctm --state raw --data raw_valid.csv --features shop.features
+  has "and by $command" "$err" "shop.features.fit:4: $differs"
+done
+run 1 serve shop.ctm --state raw --features shop.features --http 127.0.0.1:0 --grpc off
+has 'and by serve' "$err" "$differs"
+run 0 eval shop.ctm --state raw --data raw_valid.csv --features shop.features --json \
+  --allow-changed-features
+has 'unless they are allowed' "$err" "$differs"
+run 0 train shop.ctm --data raw.csv --valid raw_valid.csv --features shop.features --batch 32 \
+  --epochs 4 --quiet --out raw --resume --allow-changes --allow-changed-features
+run 0 eval shop.ctm --state raw/latest --data raw_valid.csv --features shop.features --json
+is 'then the state is of the new ones' "$err" ''
+awk -F, -v OFS=, 'NR == 3 { $5 = "1e30" } 1' train.csv >label.csv
+run 1 train shop.ctm --data label.csv "${bind[@]}"
+has 'a label that no loss takes is named' "$err" \
+  "label.csv:3: column 'label': found 1e+30, wanted a number from 0 to 1 (binary_cross_entropy"
+run 0 train shop.ctm --data label.csv "${bind[@]}" --bad-rows 1
+has 'and skipped if it may be' "$out" '1,999 rows'
 
 # ---- online, and bad rows
 run 0 train shop.ctm --data train.csv "${bind[@]}" --online --time when --window 10m --out online

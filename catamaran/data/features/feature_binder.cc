@@ -46,6 +46,27 @@ FeatureKernel ConstantKernel(const std::string& text) {
           }};
 }
 
+// What all rows of data without that column have in it.
+FeatureKernel DefaultKernel(const ColumnDefault& given, const Column& column) {
+  const ValueType type = TypeOf(column);
+  return {type, [type, given](const FeatureArgs& args, FeatureValues& out) {
+            const auto rows = static_cast<size_t>(args.rows);
+            const auto values = rows * static_cast<size_t>(type.is_list() ? 0 : type.elements());
+            if (type.kind == ValueKind::kNumber) {
+              const double missing = std::numeric_limits<double>::quiet_NaN();
+              std::fill_n(out.numbers.Extend(values), values, given.number.value_or(missing));
+            } else if (type.kind == ValueKind::kText) {
+              const std::string_view text = given.text ? std::string_view(*given.text) : "";
+              std::fill_n(out.texts.Extend(values), values, text);
+            } else if (type.kind == ValueKind::kInteger) {
+              const auto number = static_cast<int64_t>(given.number.value_or(0));
+              std::fill_n(out.ints.Extend(values), values, number);
+            } else {
+              std::fill_n(out.offsets.Extend(rows), rows, 0);
+            }
+          }};
+}
+
 FeatureKernel WidenKernel(const Shape& shape) {
   return {{ValueKind::kNumber, shape}, [](const FeatureArgs& args, FeatureValues& out) {
             const auto& ints = args[0].ints;
@@ -179,6 +200,14 @@ class Binder {
     const std::string key = "column " + name;
     if (const auto found = by_key_.find(key); found != by_key_.end()) return found->second;
     const int column = columns_.Find(name);
+    if (const ColumnDefault* const given = column < 0 ? DefaultOf(name) : nullptr) {
+      FeatureNode node;
+      node.kernel = DefaultKernel(*given, InputNamed(name));
+      node.type = node.kernel.type;
+      node.text = NameText(name);
+      node.field = name;
+      return Add(std::move(node), key);
+    }
     if (column < 0) {
       std::vector<std::string_view> names;
       for (const Column& each : columns_) names.push_back(each.name);
@@ -199,6 +228,15 @@ class Binder {
     node.text = NameText(name);
     node.field = name;
     return Add(std::move(node), key);
+  }
+
+  const ColumnDefault* DefaultOf(const std::string& name) const {
+    const auto found = std::ranges::find(syntax_.defaults, name, &ColumnDefault::column);
+    return found == syntax_.defaults.end() ? nullptr : &*found;
+  }
+
+  const Column& InputNamed(const std::string& name) const {
+    return *std::ranges::find(syntax_.inputs, name, &Column::name);
   }
 
   // The values of an argument: one, or several of a `for` or a range.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
 
 #include "catamaran/base/error.h"
@@ -111,6 +113,8 @@ class Parser {
       Need("]");
       kind.replace(kind.size() - 2, 2, "]");
     }
+    std::optional<Expr> otherwise;
+    if (Take("=")) otherwise = Unary();
     for (const std::string& name : names) {
       Column column;
       try {
@@ -126,9 +130,36 @@ class Parser {
       if (!inputs_.insert(name).second) {
         FailAt(*source_, place, fmt::format("the column '{}' is declared twice", name));
       }
+      if (otherwise) syntax_.defaults.push_back(DefaultOf(column, *otherwise));
       syntax_.inputs.push_back(std::move(column));
     }
     if (syntax_.inputs.size() > Schema::kMaxColumns) FailAt(*source_, place, "too many columns");
+  }
+
+  // Of `input age: f32 = 0`: a number, a text in quotes, or `missing`.
+  ColumnDefault DefaultOf(const Column& column, const Expr& value) const {
+    ColumnDefault out{.column = column.name};
+    const bool dense = column.kind == ColumnKind::kDense;
+    if (value.kind == Expr::Kind::kName && value.text == "missing") {
+      if (!dense || column.dtype == DType::kF32) return out;
+    } else if (value.kind == Expr::Kind::kText && column.kind == ColumnKind::kString) {
+      out.text = value.text;
+      return out;
+    } else if (value.kind == Expr::Kind::kNumber && dense) {
+      const double most = column.dtype == DType::kU8 ? 255 : 0x1p53;
+      const double least = column.dtype == DType::kU8 ? 0 : -0x1p53;
+      const bool fits =
+          value.number == std::floor(value.number) && value.number >= least && value.number <= most;
+      out.number = value.number;
+      if (fits || column.dtype == DType::kF32) return out;
+    }
+    FailAt(*source_, value.place,
+           fmt::format("{} is no default of the column '{}' ({}); a default is {}", ToString(value),
+                       column.name, column.KindText(),
+                       column.kind == ColumnKind::kString ? "a text in quotes, or missing"
+                       : !dense                           ? "missing"
+                       : column.dtype == DType::kF32      ? "a number, or missing"
+                                                          : "a whole number of its kind"));
   }
 
   void SideFile(FeaturePlace place) {

@@ -29,6 +29,8 @@ ReaderOptions Features::ReaderSettings(ReaderOptions options) const {
       ReadDataSettings(*syntax_->source, syntax_->data, DataLine::kData).options;
   if (options.format.empty()) options.format = said.format;
   if (!options.schema) options.schema = declared_inputs();
+  options.defaults.insert(options.defaults.end(), syntax_->defaults.begin(),
+                          syntax_->defaults.end());
   TextOptions& text = options.text;
   const TextOptions plain;
   if (text.separator == plain.separator) text.separator = said.text.separator;

@@ -11,6 +11,7 @@ namespace catamaran {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::FeaturesOf;
 using testing::Floats;
 using ::testing::HasSubstr;
 using testing::Ints;
@@ -211,6 +212,30 @@ TEST(Features, ManyThreadsMayApplyOneTransform) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
+}
+
+TEST(Features, ADefaultStandsForAColumnThatTheDataLacks) {
+  const std::string text =
+      "input age: f32 = 30, city: string = \"Bonn\", tags: ids = missing, n: i64 = -1\n"
+      "age = age\ncity = hash(city)\ntags = tags\nn = n";
+  const RowBlock all = Transformed(RowsOf("age,city,tags,n\n30,Bonn,,-1\n"), text);
+  const RowBlock none = Transformed(RowsOf("other\n1\n"), text);
+  EXPECT_EQ(none[0].floats[0], 30);
+  EXPECT_EQ(none[1].ints[0], all[1].ints[0]);
+  EXPECT_TRUE(none[2].ids(0).empty());
+  EXPECT_EQ(none[3].ints[0], -1);
+  EXPECT_EQ(FeaturesOf(text).Bind(RowsOf("other\n1\n").schema())->hash(),
+            FeaturesOf(text).Bind(*FeaturesOf(text).declared_inputs())->hash());
+}
+
+TEST(Features, ADefaultFitsItsColumn) {
+  const auto refusal = [](const std::string& input) {
+    return MessageOf([&] { FeaturesOf("input " + input + "\nx = x"); });
+  };
+  EXPECT_THAT(refusal("x: i64 = missing"), HasSubstr("a default is a whole number of its kind"));
+  EXPECT_THAT(refusal("x: u8 = 256"), HasSubstr("256 is no default of the column 'x' (u8)"));
+  EXPECT_THAT(refusal("x: f32 = \"a\""), HasSubstr("a default is a number, or missing"));
+  EXPECT_THAT(refusal("x: string = 1"), HasSubstr("a text in quotes, or missing"));
 }
 
 }  // namespace

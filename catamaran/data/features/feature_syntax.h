@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catamaran/data/column_default.h"
 #include "catamaran/data/schema.h"
 
 namespace catamaran {
@@ -87,8 +88,9 @@ struct FeatureSyntax {
   std::vector<FeatureLine> lines;
   std::vector<FeatureSideFile> files;
   std::vector<FeaturePlugin> plugins;
-  std::vector<Column> inputs;        // of `input name: kind, …`
-  std::vector<FeatureSetting> data;  // of `data(settings)`
+  std::vector<Column> inputs;           // of `input name: kind, …`
+  std::vector<ColumnDefault> defaults;  // of `input name: kind = default`
+  std::vector<FeatureSetting> data;     // of `data(settings)`
 };
 
 // Throws an Error that names file, line and column.

@@ -16,12 +16,20 @@ Schema InputsOf(const Features& features) {
   return *inputs;
 }
 
+// Columns that only other outputs need are known.
+JsonRowRules RulesOf(const Features& features) {
+  JsonRowRules rules{.need_columns = true, .refuse_unknown = true};
+  for (const Column& column : InputsOf(features)) rules.known.push_back(column.name);
+  rules.defaults = features.syntax().defaults;
+  return rules;
+}
+
 }  // namespace
 
 JsonRows::JsonRows(const Features& features, const std::vector<std::string>& outputs)
     : transform_(features.Bind(InputsOf(features), outputs)),
       columns_(InputsOf(features).Select(transform_->inputs(), features.syntax().source->path)),
-      row_(columns_, features.ReaderSettings({}).text.missing_integer) {}
+      row_(columns_, features.ReaderSettings({}).text.missing_integer, RulesOf(features)) {}
 
 void JsonRows::Parse(std::string_view json, RowBlock& rows) {
   rows.Begin(columns_);

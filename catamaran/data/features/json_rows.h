@@ -34,7 +34,8 @@ class JsonRows {
   const Schema& columns() const { return columns_; }
   const RowTransform& transform() const { return *transform_; }
 
-  // `rows` becomes the raw rows. An Error that names the row, from 0, and the column.
+  // `rows` becomes the raw rows. An Error that names the row, from 0, and the column; so are
+  // columns that are missing and have no default, and columns that the features do not know.
   void Parse(std::string_view json, RowBlock& rows);
 
   // The same, transformed.

@@ -29,7 +29,7 @@ class ArrayReader final : public RowReader {
       columns.push_back(array.column());
     }
     const Schema all = Named(MakeSchema(std::move(columns)), options.schema);
-    schema_ = options.columns.empty() ? all : all.Select(options.columns, path_);
+    schema_ = ChooseColumns(all, options, path_);
     for (const Column& column : schema_) {
       arrays_.push_back(std::move(arrays[static_cast<size_t>(all.Find(column.name))]));
       row_bytes_ += arrays_.back().row_bytes();

@@ -68,7 +68,7 @@ class ImageFolderReader final : public RowReader {
     if (options.schema && !(*options.schema == all)) {
       Fail("{}: {}", root, Difference(*options.schema, all));
     }
-    schema_ = options.columns.empty() ? all : all.Select(options.columns, root);
+    schema_ = ChooseColumns(all, options, root);
     image_ = schema_.Find("image");
     label_ = schema_.Find("label");
     file_ = schema_.Find("file");

@@ -25,21 +25,26 @@ bool IsOfRows(const Error& error) {
   return error.code() == ErrorCode::kBadData || error.code() == ErrorCode::kInvalidArgument;
 }
 
-// Transforms what can be transformed of a block that has rows which cannot: halves of it that are
-// refused are tried by their halves.
+// Transforms what can be transformed of a block that has bad rows: halves of it that are refused
+// are tried by their halves.
 class Salvage {
  public:
-  Salvage(const RowTransform& transform, int64_t max_bad, RawRows& raw, RowBlock& out)
-      : transform_(transform), max_bad_(max_bad), raw_(raw), out_(out) {
-    out_.Begin(transform.schema());
+  Salvage(const RowSteps& steps, int64_t max_bad, RawRows& raw, RowBlock& out)
+      : steps_(steps), max_bad_(max_bad), raw_(raw), out_(out) {
+    out_.Begin(steps.transform != nullptr ? steps.transform->schema() : raw.rows.schema());
   }
 
   void Rows(int64_t begin, int64_t end) {
     if (static_cast<int64_t>(bad_.size()) >= max_bad_) return;
     raw_.part.Begin(raw_.rows.schema());
     raw_.part.AppendRows(raw_.rows, begin, end);
+    const RowBlock* good = &raw_.part;
     try {
-      transform_.Apply(raw_.part, raw_.transformed);
+      if (steps_.transform != nullptr) {
+        steps_.transform->Apply(raw_.part, raw_.transformed);
+        good = &raw_.transformed;
+      }
+      if (steps_.check) steps_.check(*good);
     } catch (const Error& error) {
       if (!IsOfRows(error)) throw;
       if (end - begin == 1) {
@@ -52,14 +57,14 @@ class Salvage {
       Rows(middle, end);
       return;
     }
-    out_.AppendRows(raw_.transformed, 0, raw_.transformed.rows());
+    out_.AppendRows(*good, 0, good->rows());
   }
 
   // In order, by the number of the row that was read.
   std::vector<BadRow> TakeBad() { return std::move(bad_); }
 
  private:
-  const RowTransform& transform_;
+  const RowSteps& steps_;
   const int64_t max_bad_;
   RawRows& raw_;
   RowBlock& out_;
@@ -130,9 +135,10 @@ bool ChunkReader::ReadNext(int64_t max_rows, bool with_places, RawRows& raw) {
   return more;
 }
 
-void TransformRows(const RowTransform* transform, int64_t max_bad, RawRows& raw, Chunk& chunk) {
+void TransformRows(const RowSteps& steps, int64_t max_bad, RawRows& raw, Chunk& chunk) {
   chunk.error = raw.error;
-  if (transform == nullptr) {
+  const RowTransform* const transform = steps.transform;
+  if (transform == nullptr && !steps.check) {
     std::swap(chunk.rows, raw.rows);
     std::swap(chunk.bad, raw.bad);
     return;
@@ -140,14 +146,20 @@ void TransformRows(const RowTransform* transform, int64_t max_bad, RawRows& raw,
   const int64_t rows = raw.rows.rows();
   std::vector<BadRow> refused;
   if (rows == 0) {
-    chunk.rows.Begin(transform->schema());
+    chunk.rows.Begin(transform != nullptr ? transform->schema() : raw.rows.schema());
   } else {
     try {
-      transform->Apply(raw.rows, chunk.rows);
-      CATAMARAN_CHECK(chunk.rows.rows() == rows, "{} rows became {}", rows, chunk.rows.rows());
+      if (transform != nullptr) {
+        transform->Apply(raw.rows, chunk.rows);
+        CATAMARAN_CHECK(chunk.rows.rows() == rows, "{} rows became {}", rows, chunk.rows.rows());
+        if (steps.check) steps.check(chunk.rows);
+      } else {
+        steps.check(raw.rows);
+        std::swap(chunk.rows, raw.rows);
+      }
     } catch (const Error& error) {
       if (!IsOfRows(error)) throw;
-      Salvage salvage(*transform, max_bad, raw, chunk.rows);
+      Salvage salvage(steps, max_bad, raw, chunk.rows);
       salvage.Rows(0, rows);
       refused = salvage.TakeBad();
     }

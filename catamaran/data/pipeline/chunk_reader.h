@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -48,8 +49,14 @@ class ChunkReader {
   std::unique_ptr<RowReader> reader_;
 };
 
-// Makes the good rows of `chunk` from `raw`. Rows that the transform refuses become bad rows, at
-// most `max_bad` of them: a caller who allows fewer need not know of more. `transform` may be null.
-void TransformRows(const RowTransform* transform, int64_t max_bad, RawRows& raw, Chunk& chunk);
+// What happens to rows that were read; each of the two may be missing.
+struct RowSteps {
+  const RowTransform* transform = nullptr;
+  std::function<void(const RowBlock&)> check;
+};
+
+// Makes the good rows of `chunk` from `raw`. Rows that a step refuses become bad rows, at most
+// `max_bad` of them: a caller who allows fewer need not know of more.
+void TransformRows(const RowSteps& steps, int64_t max_bad, RawRows& raw, Chunk& chunk);
 
 }  // namespace catamaran

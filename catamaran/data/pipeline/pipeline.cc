@@ -41,6 +41,7 @@ class Pipeline::Impl {
       }
       key_.transform = options_.transform->hash();
     }
+    key_.any_transform = options_.allow_other_transform;
     options_.prefetch = std::max(options_.prefetch, 1);
     key_.data = HashString(first_reader_->reader().position().bytes, reader_schema_.hash());
     key_.parts = parts_;
@@ -410,12 +411,13 @@ class Pipeline::Impl {
     return reader;
   }
 
-  bool with_places() const { return options_.transform != nullptr; }
+  bool with_places() const { return options_.transform != nullptr || options_.check; }
 
   void Transform(RawRows& raw, Chunk& chunk) const {
     try {
       const int64_t limit = bad_rows_.limit;
-      TransformRows(options_.transform.get(), limit + (limit < INT64_MAX ? 1 : 0), raw, chunk);
+      TransformRows({options_.transform.get(), options_.check}, limit + (limit < INT64_MAX ? 1 : 0),
+                    raw, chunk);
     } catch (...) {
       chunk.error = std::current_exception();
       chunk.rows.Begin(schema_);

@@ -17,9 +17,9 @@
 // that. So a row of a text file travels less than W rows, a row of a record file goes anywhere, but
 // lies within W rows of the others of its part. Every epoch has an order of its own.
 //
-// Bad rows, those that the reader cannot read and those that the transform refuses, are skipped and
-// counted up to BadRowOptions::limit in every epoch, and reported in the first. The limit and the
-// report are as if one thread read everything: the error comes in place of the batch that would
+// Bad rows, those that the reader cannot read and those that transform or check refuse, are skipped
+// and counted up to BadRowOptions::limit in every epoch, and reported in the first. The limit and
+// the report are as if one thread read everything: the error comes in place of the batch that would
 // have held the row (of the first one of its window where rows are shuffled).
 //
 // Thread safety: one thread at a time consumes. Only stats() may be called beside it.
@@ -66,6 +66,11 @@ struct PipelineOptions {
   int prefetch = 4;
   // Of what is read to what batches have; may be null.
   std::shared_ptr<const RowTransform> transform;
+  // A position may be gone on with that was taken with another transform.
+  bool allow_other_transform = false;
+  // Sees all rows after that; an Error "row N: …", N counted in what it got, makes that row a bad
+  // one. It is called on any thread, on several at once. May be empty.
+  std::function<void(const RowBlock&)> check;
   // Hears of each batch when it is ready, `prefetch` batches before the consumer gets it where
   // there is time, in order, one at a time, on any thread. It may not call the Pipeline.
   std::function<void(const RowBlock&)> ahead;

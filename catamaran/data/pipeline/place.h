@@ -31,6 +31,7 @@ struct Place {
 struct OrderKey {
   uint64_t data = 0;  // a hash of what is known of it without reading
   uint64_t transform = 0;
+  bool any_transform = false;  // a position of another transform will do
   int64_t parts = 0;
   int64_t shuffle_window = 0;
   uint64_t seed = 0;

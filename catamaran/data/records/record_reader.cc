@@ -17,7 +17,7 @@ class RecordReader final : public RowReader {
       const std::string difference = Difference(*options.schema, schema_);
       if (!difference.empty()) Fail("{}: other columns than asked for: {}", path(), difference);
     }
-    if (!options.columns.empty()) schema_ = schema_.Select(options.columns, path());
+    schema_ = ChooseColumns(schema_, options, path());
     for (const Column& column : schema_) wanted_.push_back(file_->schema().Find(column.name));
   }
 

@@ -71,6 +71,13 @@ ColumnFields FieldsByName(const Schema& schema, const std::vector<std::string>& 
   return fields;
 }
 
+bool HasFields(const Column& column, const std::vector<std::string>& names) {
+  FieldIndex index;
+  for (size_t i = 0; i < names.size(); ++i) index.emplace(names[i], i);
+  return FieldsOf(column) == 1 ? index.contains(column.name)
+                               : !NumberedFields(column, index).empty();
+}
+
 ColumnFields FieldsByPlace(const Schema& schema, size_t count, const std::string& path) {
   int64_t wanted = 0;
   for (const Column& column : schema) wanted += FieldsOf(column);

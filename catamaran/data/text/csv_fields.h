@@ -19,6 +19,9 @@ using ColumnFields = std::vector<std::vector<size_t>>;
 ColumnFields FieldsByName(const Schema& schema, const std::vector<std::string>& names,
                           const std::string& path);
 
+// Whether that column would find its fields among these names.
+bool HasFields(const Column& column, const std::vector<std::string>& names);
+
 // From the left. An Error that begins with `path` unless the columns take exactly `count` fields.
 ColumnFields FieldsByPlace(const Schema& schema, size_t count, const std::string& path);
 

@@ -57,30 +57,51 @@ class CsvReader final : public TextReader {
         inferred_(columns.inferred) {
     const Schema& all = columns.schema;
     if (file.empty) {
-      SetSchema(options.columns.empty() ? all : all.Select(options.columns, path()));
+      SetSchema(ChooseColumns(all, options, path()));
       return;
     }
-    const ColumnFields fields = columns.by_name ? FieldsByName(all, file.names, path())
-                                                : FieldsByPlace(all, fields_, path());
     for (const std::string& name : options_.hexadecimal) {
       const Column& column = all[all.Index(name, path())];
       if (column.kind != ColumnKind::kIds) {
         Fail("{}: column '{}' is {}; only ids are hexadecimal", path(), name, column.KindText());
       }
     }
-    const Schema schema = options.columns.empty() ? all : all.Select(options.columns, path());
+    if (columns.by_name) {
+      ChooseByName(ChooseColumns(all, options, path()), file.names, options.defaults);
+      return;
+    }
+    const ColumnFields fields = FieldsByPlace(all, fields_, path());
+    const Schema schema = ChooseColumns(all, options, path());
     for (int c = 0; c < schema.size(); ++c) {
-      const bool hexadecimal =
-          std::ranges::find(options_.hexadecimal, schema[c].name) != options_.hexadecimal.end();
-      const Cell::Kind kind_of_cell = CellKind(schema[c], hexadecimal);
-      for (const size_t field : fields[static_cast<size_t>(all.Find(schema[c].name))]) {
-        cells_.push_back({.field = field, .column = c, .kind = kind_of_cell});
-      }
+      AddCells(schema[c], c, fields[static_cast<size_t>(all.Find(schema[c].name))]);
     }
     SetSchema(schema);
   }
 
  private:
+  // Fields are looked for by the names of columns that are wanted; the others may be anywhere, or
+  // not there at all. So may columns that have a default.
+  void ChooseByName(const Schema& wanted, const std::vector<std::string>& names,
+                    const std::vector<ColumnDefault>& defaults) {
+    std::vector<Column> there;
+    for (const Column& column : wanted) {
+      const bool may_lack = std::ranges::count(defaults, column.name, &ColumnDefault::column) > 0;
+      if (!may_lack || HasFields(column, names)) there.push_back(column);
+    }
+    const Schema schema(std::move(there));
+    const ColumnFields fields = FieldsByName(schema, names, path());
+    for (int c = 0; c < schema.size(); ++c) AddCells(schema[c], c, fields[static_cast<size_t>(c)]);
+    SetSchema(schema);
+  }
+
+  void AddCells(const Column& column, int index, const std::vector<size_t>& fields) {
+    const bool hexadecimal =
+        std::ranges::find(options_.hexadecimal, column.name) != options_.hexadecimal.end();
+    for (const size_t field : fields) {
+      cells_.push_back({.field = field, .column = index, .kind = CellKind(column, hexadecimal)});
+    }
+  }
+
   bool Decode(RowBlock& block) override {
     const auto& fields = rows().fields();
     if (fields.size() != fields_) [[unlikely]] {

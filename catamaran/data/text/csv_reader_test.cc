@@ -264,5 +264,18 @@ TEST_F(Csv, CriteosRowsHaveTheirOwnColumns) {
   EXPECT_THAT(own[3].ids(0), ElementsAre(0xff01));
 }
 
+TEST_F(Csv, OnlyColumnsThatAreWantedMustBeThere) {
+  Declare("user: i64\nage: f32\nlabel: f32");
+  options_.columns = {"user", "age"};
+  const RowBlock rows = Rows("user,age\n1,2.5\n");
+  EXPECT_EQ(rows[0].ints[0], 1);
+  EXPECT_EQ(rows[1].floats[0], 2.5f);
+  options_.columns.clear();
+  EXPECT_THAT(MessageOf([&] { Rows("user,age\n1,2.5\n"); }),
+              ::testing::HasSubstr("there is no field 'label'"));
+  options_.defaults = {{.column = "label"}};
+  EXPECT_EQ(Rows("user,age\n1,2.5\n").schema().size(), 2);
+}
+
 }  // namespace
 }  // namespace catamaran

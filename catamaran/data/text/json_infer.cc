@@ -27,6 +27,8 @@ void JsonColumns::AddObject(const JsonDocument& row, size_t object, const std::s
       names_.push_back(name);
     }
     Seen& seen = seen_[found->second];
+    if (seen.last_named != rows_) ++seen.named;
+    seen.last_named = rows_;
     if (nodes[value].kind == JsonKind::kNull) continue;
     if (seen.last != rows_) ++seen.rows;
     seen.last = rows_;
@@ -105,6 +107,14 @@ std::vector<Column> JsonColumns::Columns() const {
   std::vector<Column> columns;
   for (size_t i = 0; i < seen_.size(); ++i) columns.push_back(ColumnOf(names_[i], seen_[i]));
   return columns;
+}
+
+std::vector<std::string> JsonColumns::Optional() const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].named != rows_) names.push_back(names_[i]);
+  }
+  return names;
 }
 
 }  // namespace catamaran

@@ -30,11 +30,15 @@ class JsonColumns {
 
   // The columns of all rows so far.
   std::vector<Column> Columns() const;
+  // Those that one of the rows so far does not name, not even as null.
+  std::vector<std::string> Optional() const;
 
  private:
   struct Seen {
     int64_t rows = 0;   // with a value other than null
     int64_t last = -1;  // the last of them
+    int64_t named = 0;  // rows that name it, also as null
+    int64_t last_named = -1;
     bool fraction = false, whole = false, text = false;
     bool array = false, not_ids = false, not_numbers = false, not_pairs = false, ragged = false;
     std::vector<int64_t> shape;

@@ -14,14 +14,22 @@ namespace {
 class JsonReader final : public TextReader {
  public:
   JsonReader(std::unique_ptr<CsvSplitter> lines, const ReaderOptions& options)
-      : TextReader("jsonl", std::move(lines), options.bad_rows),
-        row_(Choose(options), options.text.missing_integer) {}
+      : TextReader("jsonl", std::move(lines), options.bad_rows), row_(MakeRow(options)) {}
+
+  std::vector<std::string> optional_columns() const override { return optional_; }
 
  private:
   Schema Choose(const ReaderOptions& options) {
     const Schema all = options.schema ? *options.schema : Infer(options.text.infer_rows);
-    SetSchema(options.columns.empty() ? all : all.Select(options.columns, path()));
+    SetSchema(ChooseColumns(all, options, path()));
     return schema();
+  }
+
+  JsonRow MakeRow(const ReaderOptions& options) {
+    const Schema schema = Choose(options);
+    JsonRowRules rules{.need_columns = options.need_columns, .defaults = options.defaults};
+    for (const std::string& name : optional_) rules.defaults.push_back({.column = name});
+    return JsonRow(schema, options.text.missing_integer, std::move(rules));
   }
 
   // Bad rows are passed over: Read reports them.
@@ -33,6 +41,7 @@ class JsonReader final : public TextReader {
       if (good && document.nodes()[0].kind == JsonKind::kObject) columns.Add(document);
     }
     rows().Seek(0, 1);
+    optional_ = columns.Optional();
     try {
       return Schema(columns.Columns());
     } catch (const Error& error) {
@@ -49,6 +58,7 @@ class JsonReader final : public TextReader {
     return problem.empty() || Bad(std::move(problem));
   }
 
+  std::vector<std::string> optional_;
   JsonRow row_;
 };
 

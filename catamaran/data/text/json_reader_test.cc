@@ -97,5 +97,25 @@ TEST_F(JsonLines, PositionsAreExactAndBadRowsAreSkipped) {
   testing::CheckPositions([&] { return Open(text); }, 1);
 }
 
+TEST_F(JsonLines, ARowWithoutAColumnThatIsNeededIsABadRow) {
+  Declare("message: string\nn: f32");
+  options_.need_columns = true;
+  EXPECT_THAT(MessageOf([&] {
+                Rows(R"({"message": "a", "n": 1})"
+                     "\n"
+                     R"({"mesage": "b", "n": 2})"
+                     "\n");
+              }),
+              ::testing::HasSubstr(
+                  "f.jsonl:2: the column 'message' (string) is missing; did you mean it by "
+                  "'mesage'?"));
+}
+
+TEST_F(JsonLines, InferredColumnsThatSomeRowsLackMayBeMissing) {
+  options_.need_columns = true;
+  const RowBlock rows = Rows("{\"a\": 1.5, \"b\": 2}\n{\"b\": 3}\n");
+  EXPECT_TRUE(std::isnan(rows[0].floats[1]));
+}
+
 }  // namespace
 }  // namespace catamaran

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "catamaran/base/suggest.h"
 #include "catamaran/data/text/numbers.h"
 #include "catamaran/data/text/text_reader.h"
 
@@ -30,15 +31,20 @@ std::string_view NumberText(const JsonNode& node) {
 
 }  // namespace
 
-JsonRow::JsonRow(Schema schema, std::optional<int64_t> missing_integer)
-    : schema_(std::move(schema)), missing_integer_(missing_integer) {
+JsonRow::JsonRow(Schema schema, std::optional<int64_t> missing_integer, JsonRowRules rules)
+    : schema_(std::move(schema)), missing_integer_(missing_integer), rules_(std::move(rules)) {
   names_.emplace_back();
-  for (int c = 0; c < schema_.size(); ++c) AddName(c);
+  for (const std::string& name : rules_.known) AddName(name).known = true;
+  for (int c = 0; c < schema_.size(); ++c) AddName(schema_[c].name).column = c;
   seen_.resize(static_cast<size_t>(schema_.size()));
+  defaults_.resize(seen_.size(), -1);
+  for (size_t i = 0; i < rules_.defaults.size(); ++i) {
+    const int column = schema_.Find(rules_.defaults[i].column);
+    if (column >= 0) defaults_[static_cast<size_t>(column)] = static_cast<int>(i);
+  }
 }
 
-void JsonRow::AddName(int column) {
-  std::string_view rest = schema_[column].name;
+JsonRow::Name& JsonRow::AddName(std::string_view rest) {
   size_t at = 0;
   for (;;) {
     const size_t dot = rest.find('.');
@@ -56,7 +62,7 @@ void JsonRow::AddName(int column) {
     if (dot == std::string_view::npos) break;
     rest.remove_prefix(dot + 1);
   }
-  names_[at].column = column;
+  return names_[at];
 }
 
 // A name in the text may have dots itself.
@@ -87,21 +93,29 @@ std::string JsonRow::Append(const JsonDocument& document, size_t object, RowBloc
     return fmt::format("found {}, wanted an object", Found(found));
   }
   std::ranges::fill(seen_, char{0});
-  if (!AppendObject(object, names_[0], block)) return problem_;
+  incomplete_ = false;
+  unknown_.clear();
+  if (!AppendObject(object, names_[0], "", block)) return problem_;
   for (int c = 0; c < schema_.size(); ++c) {
-    if (seen_[static_cast<size_t>(c)] == 0 && !AppendMissing(schema_[c], block[c])) return problem_;
+    if (seen_[static_cast<size_t>(c)] == 0 && !AppendDefault(c, block[c])) return problem_;
   }
   return "";
 }
 
-bool JsonRow::AppendObject(size_t object, const Name& outer, RowBlock& block) {
+bool JsonRow::AppendObject(size_t object, const Name& outer, const std::string& prefix,
+                           RowBlock& block) {
   const auto& nodes = document_->nodes();
   for (size_t i = object + 1; i < nodes[object].end;) {
     const std::string_view key = nodes[i].text;
     const size_t value = i + 1;
     i = nodes[value].end;
     const Name* name = Find(outer, key);
-    if (name == nullptr) continue;
+    const bool opens =
+        name != nullptr && !name->inner.empty() && nodes[value].kind == JsonKind::kObject;
+    if (name == nullptr || (name->column < 0 && !name->known && !opens)) {
+      if (!CheckMember(prefix, key)) return false;
+      continue;
+    }
     if (name->column >= 0) {
       char& seen = seen_[static_cast<size_t>(name->column)];
       if (std::exchange(seen, char{1}) != 0) {
@@ -110,9 +124,67 @@ bool JsonRow::AppendObject(size_t object, const Name& outer, RowBlock& block) {
       }
       if (!AppendValue(value, name->column, block[name->column])) return false;
     }
-    if (!name->inner.empty() && nodes[value].kind == JsonKind::kObject) {
-      if (!AppendObject(value, *name, block)) return false;
+    if (!opens) continue;
+    const std::string inside =
+        rules_.need_columns || rules_.refuse_unknown ? fmt::format("{}{}.", prefix, key) : "";
+    if (!AppendObject(value, *name, inside, block)) return false;
+  }
+  return true;
+}
+
+// A member that no column takes.
+bool JsonRow::CheckMember(std::string_view outer, std::string_view key) {
+  if (!rules_.need_columns && !rules_.refuse_unknown) return true;
+  unknown_.push_back(fmt::format("{}{}", outer, key));
+  if (!rules_.refuse_unknown || rules_.lenient) return true;
+  std::vector<std::string_view> names;
+  for (const Column& column : schema_) names.push_back(column.name);
+  std::vector<std::string_view> allowed = names;
+  allowed.insert(allowed.end(), rules_.known.begin(), rules_.known.end());
+  const std::string near = Suggest(unknown_.back(), allowed);
+  constexpr size_t kMost = 20;
+  const size_t more = names.size() > kMost ? names.size() - kMost : 0;
+  names.resize(names.size() - more);
+  problem_ =
+      fmt::format("there is no column '{}'; {}", unknown_.back(),
+                  near.empty() ? fmt::format("the columns are {}{}", fmt::join(names, ", "),
+                                             more > 0 ? fmt::format(" and {} more", more) : "")
+                               : fmt::format("did you mean '{}'?", near));
+  return false;
+}
+
+// A column that no member fills.
+bool JsonRow::AppendDefault(int c, ColumnBlock& block) {
+  const Column& column = schema_[c];
+  const int found = defaults_[static_cast<size_t>(c)];
+  const ColumnDefault* const given =
+      found < 0 ? nullptr : &rules_.defaults[static_cast<size_t>(found)];
+  if (given == nullptr && rules_.need_columns) {
+    incomplete_ = true;
+    if (!rules_.lenient) {
+      const std::vector<std::string_view> there(unknown_.begin(), unknown_.end());
+      const std::string near = Suggest(column.name, there);
+      problem_ = fmt::format("the column '{}' ({}) is missing{}", column.name, column.KindText(),
+                             near.empty() ? "" : fmt::format("; did you mean it by '{}'?", near));
+      return false;
     }
+  }
+  if (given != nullptr && given->text && column.kind == ColumnKind::kString) {
+    const std::string& text = *given->text;
+    block.bytes.Append({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    block.EndList();
+    return true;
+  }
+  if (given == nullptr || !given->number || column.kind != ColumnKind::kDense) {
+    return AppendMissing(column, block);
+  }
+  const auto count = static_cast<size_t>(column.width());
+  if (column.dtype == DType::kF32) {
+    std::fill_n(block.floats.Extend(count), count, static_cast<float>(*given->number));
+  } else if (column.dtype == DType::kI64) {
+    std::fill_n(block.ints.Extend(count), count, static_cast<int64_t>(*given->number));
+  } else {
+    std::fill_n(block.bytes.Extend(count), count, static_cast<uint8_t>(*given->number));
   }
   return true;
 }

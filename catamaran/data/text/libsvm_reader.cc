@@ -38,7 +38,7 @@ class LibsvmReader final : public TextReader {
     if (has_fields) columns.push_back(Column::Ids("fields"));
     if (!has_fields && FirstRowHasQuery()) columns.push_back(Column::Dense("qid", DType::kI64));
     const Schema all(std::move(columns));
-    const Schema schema = options.columns.empty() ? all : all.Select(options.columns, path());
+    const Schema schema = ChooseColumns(all, options, path());
     if (options.schema && !(*options.schema == all)) {
       Fail("{}: the columns of {} files are their own: {}", path(),
            has_fields ? "libffm" : "libsvm", Difference(all, *options.schema));

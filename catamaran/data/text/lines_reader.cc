@@ -17,7 +17,7 @@ class LinesReader final : public TextReader {
     if (schema.size() != 1 || schema[0].kind != ColumnKind::kString) {
       Fail("{}: text has one column, a string; wanted was {}", path(), schema.ToString());
     }
-    SetSchema(options.columns.empty() ? schema : schema.Select(options.columns, path()));
+    SetSchema(ChooseColumns(schema, options, path()));
   }
 
  private:

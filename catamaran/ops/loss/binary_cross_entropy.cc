@@ -65,6 +65,7 @@ void DefineBinaryCrossEntropy(OpSet& ops) {
                     return -weight * (pos_weight * target * Log(q) + (1 - target) * Log(1 - q));
                   });
   op.Group("loss")
+      .Label("target", {.low = 0, .high = 1})
       .Doc(
           "-(target log(p) + (1 - target) log(1 - p)), element by element. p is first brought "
           "into [1e-7, 1 - 1e-7]; the gradient is the one at that point, so that a certain and "
@@ -99,6 +100,7 @@ void DefineBinaryCrossEntropyLogits(OpSet& ops) {
                     return weight * (Max(x, 0) - x * target + small + more);
                   });
   op.Group("loss")
+      .Label("target", {.low = 0, .high = 1})
       .Doc(
           "binary_cross_entropy of sigmoid(x), element by element, without overflow and without "
           "loss of precision.")

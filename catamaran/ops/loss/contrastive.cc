@@ -13,6 +13,7 @@ void DefineContrastive(OpSet& ops) {
                 return label * distance * distance + (1 - label) * lack * lack;
               })
       .Group("loss")
+      .Label("label", {.low = 0, .high = 1})
       .Doc(
           "The squared distance of pairs whose label is 1, and the square of what pairs with label "
           "0 lack to be a margin apart.")

@@ -82,6 +82,7 @@ void DefineCosineEmbedding(OpSet& ops) {
       .In("a", "[…, D]")
       .In("b", "as a")
       .In("target", "[…]: 1 or -1")
+      .Label("target", {.low = -1, .high = 1})
       .WithAttr("margin", AttrKind::kFloat, 0.0, "the cosine that pairs apart may have")
       .WithAttr("eps", AttrKind::kFloat, 1e-12, "added to the squares of the norms")
       .Traits(RowwiseTraits())

@@ -326,7 +326,8 @@ void DefineCtcLoss(OpSet& ops) {
       .Formula(
           "y[n] = -log(sum over alignments a of labels[n] of prod_t exp(log_probs[t, n, a_t]))")
       .In("log_probs", "[T, N, C], such as log_softmax gives; or [N, *T, C]")
-      .In("labels", "integers [N, S] or [N, *S]");
+      .In("labels", "integers [N, S] or [N, *S]")
+      .Label("labels", {.low = 0, .classes_of = 0});
   AddOptions(op)
       .Infer([](InferContext& c) {
         Dim batch;

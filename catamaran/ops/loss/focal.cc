@@ -30,6 +30,7 @@ void DefineFocal(OpSet& ops) {
                 return parts.weight * parts.focus * parts.cross_entropy;
               })
       .Group("loss")
+      .Label("target", {.low = 0, .high = 1})
       .Doc(
           "The focal loss of logits: binary_cross_entropy_logits times q^gamma, where q is the "
           "probability that goes to the wrong class, times alpha for positives and 1 - alpha for "

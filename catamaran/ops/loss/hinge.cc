@@ -15,6 +15,7 @@ Expr Lack(Expr score, Expr label, Expr margin) { return Max(margin - label * sco
 void DefineHinge(OpSet& ops) {
   Elementwise(ops, "hinge", {"score", "label", "margin"}, Lack)
       .Group("loss")
+      .Label("label", {.low = -1, .high = 1})
       .Doc("How much label times score falls short of the margin. Labels are -1 and 1.")
       .Default("margin", 1, "how far on the right side is enough")
       .Sample(Floats({4}, {0.5, 2, -1, 0.25}), Floats({4}, {1, 1, 1, -1}))
@@ -30,6 +31,7 @@ void DefineSquaredHinge(OpSet& ops) {
                 return lack * lack;
               })
       .Group("loss")
+      .Label("label", {.low = -1, .high = 1})
       .Doc("The square of hinge. Labels are -1 and 1.")
       .Default("margin", 1, "how far on the right side is enough")
       .Sample(Floats({4}, {0.5, 2, -1, 0.25}), Floats({4}, {1, 1, 1, -1}))

@@ -14,6 +14,7 @@ void DefineHuber(OpSet& ops) {
                 return Where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta));
               })
       .Group("loss")
+      .Label("target", {})
       .Doc(
           "Half the squared error where it is at most delta, and beyond that a line with the slope "
           "delta.")
@@ -37,6 +38,7 @@ void DefineSmoothL1(OpSet& ops) {
                 return Where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta);
               })
       .Group("loss")
+      .Label("target", {})
       .Doc(
           "The absolute error less beta / 2 where it is at least beta, and below that a parabola "
           "that meets it: huber divided by its delta. l1 where beta is 0.")

@@ -10,6 +10,7 @@ void DefineKl(OpSet& ops) {
   Elementwise(ops, "kl", {"log_q", "p"},
               [](Expr log_q, Expr p) { return Where(p == 0, 0, p * (Log(p) - log_q)); })
       .Group("loss")
+      .Label("p", {.low = 0, .high = 1})
       .Doc(
           "p (log(p) - log_q), element by element, whose sum over a distribution is its divergence "
           "from q. 0, and without gradient, where p is 0, whatever q is there.")

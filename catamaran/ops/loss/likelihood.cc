@@ -11,6 +11,7 @@ void DefinePoissonNll(OpSet& ops) {
   Elementwise(ops, "poisson_nll", {"log_rate", "target"},
               [](Expr log_rate, Expr target) { return Exp(log_rate) - target * log_rate; })
       .Group("loss")
+      .Label("target", {.low = 0})
       .Doc(
           "Minus the logarithm of the probability of a count whose rate is exp(log_rate), without "
           "the term log(target!).")
@@ -24,6 +25,7 @@ void DefinePoissonNllRate(OpSet& ops) {
   Elementwise(ops, "poisson_nll_rate", {"rate", "target", "eps"},
               [](Expr rate, Expr target, Expr eps) { return rate - target * Log(rate + eps); })
       .Group("loss")
+      .Label("target", {.low = 0})
       .Doc("poisson_nll of a rate that is given itself and not by its logarithm.")
       .Default("eps", 1e-8, "keeps the logarithm finite")
       .Sample(Floats({3}, {1, 2, 0.5}), Floats({3}, {1, 3, 0}))
@@ -39,6 +41,7 @@ void DefineGaussianNll(OpSet& ops) {
                 return 0.5 * (Log(v) + error * error / v);
               })
       .Group("loss")
+      .Label("target", {})
       .Doc(
           "Minus the logarithm of the density of a normal distribution, without log(2 pi) / 2. A "
           "variance below eps counts as eps; the gradient is the one there, so that it still "

@@ -105,7 +105,8 @@ void DefineMultiMargin(OpSet& ops) {
           "error.")
       .Formula("y[n] = sum over j != l of max(0, margin - x[n, l] + x[n, j])^p / C, l = labels[n]")
       .In("scores", "[…, C]")
-      .In("labels", "integers […], each in [0, C)");
+      .In("labels", "integers […], each in [0, C)")
+      .Label("labels", {.low = 0, .classes_of = 0});
   AddOptions(op)
       .Infer([](InferContext& c) {
         if (WantOperands(c)) c.SetResult(WithoutLastAxis(c.type(0)));

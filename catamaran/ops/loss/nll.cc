@@ -63,6 +63,7 @@ void DefineNll(OpSet& ops) {
       .Formula("y[n] = -weights[labels[n]] log_probs[n, labels[n]]")
       .In("log_probs", "[…, C]")
       .In("labels", "integers […], each in [0, C)")
+      .Label("labels", {.low = 0, .classes_of = 0})
       .OptionalIn("weights", "[C]: how much each class counts; 1 where left out")
       .OptionalAttr("ignore_index", AttrKind::kInt, "rows with this label count nothing")
       .Traits(RowwiseTraits())

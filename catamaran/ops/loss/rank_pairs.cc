@@ -11,6 +11,7 @@ void DefineMarginRanking(OpSet& ops) {
       ops, "margin_ranking", {"a", "b", "target", "margin"},
       [](Expr a, Expr b, Expr target, Expr margin) { return Max(margin - target * (a - b), 0); })
       .Group("loss")
+      .Label("target", {.low = -1, .high = 1})
       .Doc(
           "What a lacks to be above b by the margin where target is 1, or below it where target is "
           "-1.")
@@ -29,6 +30,7 @@ void DefinePairwiseRank(OpSet& ops) {
                 return Max(x, 0) - x * target + Log1p(Exp(-Abs(x)));
               })
       .Group("loss")
+      .Label("target", {.low = 0, .high = 1})
       .Doc(
           "The binary cross entropy of the probability sigmoid(a - b) that a ranks above b "
           "(RankNet). With the default target it is softplus(b - a): Bayesian personalised "

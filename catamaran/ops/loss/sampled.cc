@@ -209,6 +209,7 @@ OpBuilder& AddOperands(OpBuilder& op) {
       .In("hidden", "[B, D]")
       .In("weight", "[C, D]: a row for each class")
       .In("labels", "integers [B], each in [0, C)")
+      .Label("labels", {.low = 0, .classes_of = 1, .classes_axis = 0})
       .In("sampled", "integers [S]: the classes that were drawn")
       .OptionalIn("bias", "[C]")
       .OptionalIn("label_counts", "[B]: how often each label was expected among the drawn")

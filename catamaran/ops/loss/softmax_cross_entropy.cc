@@ -220,6 +220,7 @@ void DefineSoftmaxCrossEntropy(OpSet& ops) {
       .Formula("y[n] = sum_j weights[j] q[n, j] (log(sum_k exp(logits[n, k])) - logits[n, j])")
       .In("logits", "[…, C]")
       .In("labels", "integers […], each in [0, C), or a weight for each class […, C]")
+      .Label("labels", {.low = 0, .classes_of = 0})
       .OptionalIn("weights", "[C]: how much each class counts; 1 where left out");
   AddOptions(op, 0)
       .Infer([](InferContext& c) {

@@ -104,6 +104,7 @@ void DefineSoftmaxFocal(OpSet& ops) {
           "labels[n]")
       .In("logits", "[…, C]")
       .In("labels", "integers […], each in [0, C)")
+      .Label("labels", {.low = 0, .classes_of = 0})
       .OptionalIn("weights", "[C]: how much each class counts; 1 where left out")
       .WithAttr("gamma", AttrKind::kFloat, 2.0,
                 "how much less what is right already counts: 0 (not less) or at least 1")

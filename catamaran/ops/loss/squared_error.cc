@@ -13,6 +13,7 @@ void DefineMse(OpSet& ops) {
                 return error * error;
               })
       .Group("loss")
+      .Label("target", {})
       .Doc("The squared error of each element; mean(mse(…)) is the mean squared error.")
       .Sample(Floats({3}, {1, 2, 4}), Floats({3}, {1, 4, 1}))
       .Sample(Uniform({4, 3}, -2, 2), Uniform({3}, -2, 2, 2))
@@ -28,6 +29,7 @@ void DefineL1(OpSet& ops) {
                 return Max(prediction, target) - Min(prediction, target);
               })
       .Group("loss")
+      .Label("target", {})
       .Doc("The absolute error of each element. Its gradient is 0 where there is no error.")
       .Sample(Floats({3}, {1, 2, 4}), Floats({3}, {1.5, 4, 1}))
       .Sample(Uniform({4, 3}, -2, 2), Uniform({3}, -2, 2, 2))

@@ -61,6 +61,9 @@ void BatchWorker::BindRows(PendingRequests& batch) {
       } else {
         pending->inputs = rows_->Bind(pending->request.rows);
         parts_.features.AddRows(rows_->counts());
+        if (rows_->lenient_rows() > 0) {
+          parts_.metrics.lenient_rows->Add(static_cast<uint64_t>(rows_->lenient_rows()));
+        }
       }
       return false;
     } catch (...) {

@@ -39,7 +39,8 @@ Learner::Learner(HostedModel model, const Clock& clock, const Clock& steady)
       steady_(steady),
       settings_(ParseLearnSettings(model_.config.learning, model_.entry.labels)),
       state_directory_(JoinPath(model_.directory, "state")),
-      formats_(*model_.flat, model_.entry, model_.features, model_.feed),
+      formats_(*model_.flat, model_.entry, model_.features, model_.feed,
+               model_.config.lenient_rows),
       state_(model_.state) {
   for (const LabelRule& rule : settings_.join.labels) {
     if (rule.late_weight != 0 && rule.late_weight != 1 && !formats_.has_weight()) {

@@ -8,6 +8,7 @@
 #include "catamaran/base/error.h"
 #include "catamaran/commit/bytes_participant.h"
 #include "catamaran/commit/commit_directory.h"
+#include "catamaran/data/features/features_record.h"
 #include "catamaran/serve/learn/learner.h"
 #include "catamaran/serve/model/load_model.h"
 
@@ -56,6 +57,7 @@ void Learner::MakeCoordinator(const LoadedState* loaded) {
   CommitOptions options;
   options.keep = settings_.keep_commits;
   options.info["threads"] = std::to_string(settings_.threads);
+  if (!model_.features_record.empty()) options.info[kFeaturesRecord] = model_.features_record;
   commits_ =
       loaded != nullptr
           ? MakeCommits(*model_.fs, state_directory_, *model_.flat, *state_, *loaded, options)

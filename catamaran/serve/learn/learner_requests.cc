@@ -96,11 +96,12 @@ Status Learner::Refusal() const {
 void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
   if (const Status refusal = Refusal(); !refusal.ok()) return done(refusal, {});
   std::string payload;
-  int64_t time = 0, rows = 0;
+  int64_t time = 0, rows = 0, lenient_rows = 0;
   try {
     CheckIdLength(request.idempotency_key, "an idempotency key");
     RowFormats::Labelled labelled = formats_.TakeLabelled(request.inputs, request.rows);
     rows = labelled.rows.rows;
+    lenient_rows = labelled.lenient_rows;
     for (const SchemaRecord& schema : formats_.schemas()) {
       if (schema.id != labelled.rows.schema) continue;
       const std::lock_guard lock(check_mutex_);
@@ -115,6 +116,7 @@ void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
   } catch (...) {
     return done(StatusOfException(), {});
   }
+  if (lenient_rows > 0 && model_.took_leniently) model_.took_leniently(lenient_rows);
   Acknowledge<TrainReply>(RecordType::kExample, time, payload, rows, std::move(done));
 }
 
@@ -123,9 +125,6 @@ void Learner::CheckLabelValue(const FeedbackItem& item) const {
   CheckIdLength(item.id, "an id");
   CheckIdLength(item.idempotency_key, "an idempotency key");
   if (item.row < 0) Fail("feedback for row {}", item.row);
-  if (!std::isfinite(item.value) || !std::isfinite(static_cast<float>(item.value))) {
-    Fail("feedback for {}: its value is {}", item.id, item.value);
-  }
   std::vector<std::string> events;
   const LabelRule* rule = nullptr;
   for (const LabelRule& label : settings_.join.labels) {
@@ -137,6 +136,8 @@ void Learner::CheckLabelValue(const FeedbackItem& item) const {
     Fail("feedback for {}: there is no event '{}'; there are {}", item.id, item.event,
          fmt::join(events, ", "));
   }
+  const std::string problem = formats_.label_rules().Problem(rule->label, item.value);
+  if (!problem.empty()) Fail("feedback for {}: label '{}': {}", item.id, rule->label, problem);
   const Function& train = *model_.flat->items.FindFunction(model_.entry.train);
   for (int i = 0; i < train.num_params(); ++i) {
     if (train.param(i)->name != rule->label) continue;

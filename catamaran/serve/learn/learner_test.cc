@@ -11,6 +11,7 @@
 
 #include "catamaran/base/faulty_file.h"
 #include "catamaran/commit/bytes_participant.h"
+#include "catamaran/data/data_test_util.h"
 #include "catamaran/serve/learn/learn_test_util.h"
 #include "catamaran/serve/learn/learner_part.h"
 #include "catamaran/serve/learn/replay.h"
@@ -370,7 +371,7 @@ TEST_F(LearnerTest, WrongRequestsAreRefusedWithTheReasonAndNothingIsWritten) {
   EXPECT_THAT(refused(request), HasSubstr("input label is missing"));
   request = ExampleOf(1);
   request.inputs[0].name = "usr";
-  EXPECT_THAT(refused(request), HasSubstr("there is no input usr; there are user, item, x, label"));
+  EXPECT_THAT(refused(request), HasSubstr("there is no input 'usr'; did you mean 'user'?"));
   request = ExampleOf(1);
   request.inputs[2].tensor = Tensor::FromVector<float>({1, 3}, {1, 2, 3});
   EXPECT_THAT(refused(request), HasSubstr("input x has the shape"));
@@ -379,7 +380,8 @@ TEST_F(LearnerTest, WrongRequestsAreRefusedWithTheReasonAndNothingIsWritten) {
   EXPECT_THAT(refused(request), HasSubstr("input user has the type f32"));
   request = ExampleOf(1);
   request.inputs[3].tensor = Tensor::FromVector<float>({NAN});
-  EXPECT_THAT(refused(request), HasSubstr("a label is missing, or not a number"));
+  EXPECT_THAT(refused(request),
+              HasSubstr("row 0: label 'label': found no number, wanted a number from 0"));
   request = ExampleOf(1);
   request.event_time_ns = -5;
   EXPECT_THAT(refused(request), HasSubstr("event time is not negative"));
@@ -418,6 +420,104 @@ TEST_F(LearnerTest, WhatIsNoNumberIsNotLearnedFrom) {
   Commit();
   EXPECT_EQ(learner->status().refused_steps, 1);
   EXPECT_EQ(learner->state()->step(), 0);
+}
+
+TEST_F(LearnerTest, AHugeLabelWasAcknowledgedAndFrozeItsKey) {
+  Start();
+  const LogOffset end = learner->log().end();
+  for (const float label : {1e30F, 2.0F, -1.0F, NAN, INFINITY}) {
+    TrainRequest request = ExampleOf(1);
+    request.inputs[3].tensor = Tensor::FromVector<float>({label});
+    const auto [status, reply] = TrainNow(*learner, request);
+    EXPECT_EQ(status.code, StatusCode::kInvalidArgument);
+    EXPECT_THAT(status.message, HasSubstr("wanted a number from 0 to 1 (binary_cross_entropy, "));
+    FeedbackItem item;
+    item.id = "a";
+    item.value = label;
+    const auto [told, answer] = FeedbackNow(*learner, {item});
+    EXPECT_EQ(told.code, StatusCode::kInvalidArgument);
+    EXPECT_THAT(told.message, HasSubstr("feedback for a: label 'label': found "));
+  }
+  TrainRequest heavy = ExampleOf(1);
+  heavy.inputs.push_back({"weight", Tensor::FromVector<float>({-1})});
+  EXPECT_THAT(TrainNow(*learner, heavy).first.message, HasSubstr("row 0: weight: found -1"));
+  EXPECT_EQ(learner->log().end(), end);
+}
+
+TEST_F(LearnerTest, ARowWithAMisspeltColumnWasLearnedFrom) {
+  WriteFileAtomically(fs, "shop.features",
+                      "input who: string, what: string, age: f32 = 30\n"
+                      "user = hash(who)\n"
+                      "item = hash(what)\n"
+                      "x = stack(age / 100, age)\n");
+  int64_t lenient_rows = 0;
+  const auto start = [&](bool lenient) {
+    learner.reset();
+    LoadLearning(fs, "m", settings);
+    ModelConfig config = testing::LearningConfig("m/program.ctm", settings);
+    config.features = "shop.features";
+    config.lenient_rows = lenient;
+    HostedModel model = LoadModel(fs, testing::Words(), "shop", config, "m");
+    model.took_leniently = [&](int64_t rows) { lenient_rows += rows; };
+    learner = std::make_unique<Learner>(std::move(model));
+  };
+  const auto train = [&](const std::string& row) {
+    TrainRequest request;
+    request.rows = {row};
+    request.event_time_ns = kStart;
+    return TrainNow(*learner, request).first;
+  };
+  start(false);
+  const LogOffset end = learner->log().end();
+  EXPECT_EQ(train(R"({"who": "Ann", "waht": "tea", "label": 1})").message,
+            "row 0: there is no column 'waht'; did you mean 'what'?");
+  EXPECT_EQ(train(R"({"label": 1})").message, "row 0: the column 'who' (string) is missing");
+  EXPECT_EQ(train(R"({"who": "Ann", "what": "tea", "lable": 1})").message,
+            "row 0: there is no column 'lable'; did you mean 'label'?");
+  EXPECT_EQ(train(R"({"who": "Ann", "what": "tea"})").message,
+            "row 0: the column 'label' (f32) is missing");
+  EXPECT_EQ(learner->log().end(), end);
+  EXPECT_TRUE(train(R"({"who": "Ann", "what": "tea", "label": 1})").ok());
+
+  start(true);
+  EXPECT_TRUE(train(R"({"who": "Ann", "waht": "tea", "label": 1})").ok());
+  EXPECT_TRUE(train(R"({"who": "Ann", "what": "tea", "label": 1})").ok());
+  EXPECT_EQ(lenient_rows, 1);
+  EXPECT_FALSE(train(R"({"who": "Ann", "what": "tea"})").ok());  // a label is never made up
+}
+
+TEST_F(LearnerTest, ARestartWithOtherFeaturesWentOnWithoutAWord) {
+  const auto load = [&](const char* user, bool allow) {
+    WriteFileAtomically(fs, "shop.features",
+                        std::string("input who: string, what: string  // columns\n") + user +
+                            "item = hash(what)\nx = stack(1, 2)\n");
+    LoadLearning(fs, "m", settings);
+    ModelConfig config = testing::LearningConfig("m/program.ctm", settings);
+    config.features = "shop.features";
+    config.allow_changed_features = allow;
+    return LoadModel(fs, testing::Words(), "shop", config, "m");
+  };
+  // The directory is that of an earlier version: it has no record.
+  Start();
+  Commit();
+  learner.reset();
+  HostedModel model = load("user = hash(who)\n", false);
+  EXPECT_THAT(model.features_note, HasSubstr("it is not recorded which features"));
+  learner = std::make_unique<Learner>(std::move(model));
+  TrainMany(0, 4);
+  Commit();
+  learner.reset();
+  EXPECT_EQ(load("user  = hash( who )\n", false).features_note, "");
+  EXPECT_THAT(testing::MessageOf([&] { load("user = hash(what, salt=\"z\")\n", false); }),
+              HasSubstr("shop.features:2: output user is hash(what, salt=\"z\") and was "
+                        "hash(who)"));
+  HostedModel changed = load("user = hash(what, salt=\"z\")\n", true);
+  EXPECT_THAT(changed.features_note, HasSubstr("output user is"));
+  learner = std::make_unique<Learner>(std::move(changed));
+  TrainMany(4, 8);
+  Commit();
+  learner.reset();
+  EXPECT_EQ(load("user = hash(what, salt=\"z\")\n", false).features_note, "");
 }
 
 TEST_F(LearnerTest, FeedbackForIdsThatNobodyKnowsIsHeldAndThenLeftOut) {

@@ -12,6 +12,7 @@
 #include "catamaran/base/suggest.h"
 #include "catamaran/ir/printer.h"
 #include "catamaran/serve/learn/tensor_columns.h"
+#include "catamaran/serve/model/row_rules.h"
 #include "catamaran/train/train_data.h"
 
 namespace catamaran {
@@ -67,12 +68,22 @@ class RowFormats::Borrowed {
 };
 
 RowFormats::Parser::Parser(const RowFormats& formats)
-    : features(formats.json_columns_, formats.missing_integer_),
-      labels(formats.label_columns_, formats.missing_integer_) {}
+    : features(formats.json_columns_, formats.missing_integer_, formats.rules_),
+      labels(formats.label_columns_, formats.missing_integer_, formats.LabelRowRules()) {}
+
+// Labels must be there also where rules are lenient. Other members were looked at before.
+JsonRowRules RowFormats::LabelRowRules() const {
+  JsonRowRules rules{.need_columns = true, .defaults = rules_.defaults};
+  if (!label_transform_) rules.defaults = {{.column = std::string(kWeightArgument)}};
+  return rules;
+}
 
 RowFormats::RowFormats(const Program& flat, const EntryPoints& entry,
-                       const std::optional<Features>& features, const FeedOptions& feed)
-    : labels_(entry.labels) {
+                       const std::optional<Features>& features, const FeedOptions& feed,
+                       bool lenient)
+    : labels_(entry.labels),
+      label_rules_(flat, entry),
+      rules_(RowRulesOf(flat, entry, features, feed, lenient)) {
   const Function& train = FunctionNamed(flat, entry.train);
   if (entry.infer.empty()) Fail("{}: it has no function infer, and cannot serve", flat.name);
   const Function& infer = FunctionNamed(flat, entry.infer);
@@ -153,6 +164,7 @@ RowFormats::Labelled RowFormats::TakeLabelled(const std::vector<NamedTensor>& in
   } else {
     const Borrowed parser(*this);
     labelled.rows = FromJson(rows, *parser);
+    labelled.lenient_rows = (*parser).lenient_rows;
     LabelsFromJson(rows, *parser, labelled);
   }
   CheckNumbers(labelled);
@@ -173,7 +185,11 @@ void RowFormats::CheckNames(const std::vector<NamedTensor>& inputs, bool labelle
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = inputs[i].name;
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      Fail("there is no input {}; there are {}", name, fmt::join(known, ", "));
+      const std::vector<std::string_view> names(known.begin(), known.end());
+      const std::string near = Suggest(name, names);
+      Fail("there is no input '{}'; {}", name,
+           near.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
+                        : fmt::format("did you mean '{}'?", near));
     }
     for (size_t j = 0; j < i; ++j) {
       if (inputs[j].name == name) Fail("input {} is there twice", name);
@@ -215,9 +231,11 @@ void RowFormats::LabelsFromTensors(const std::vector<NamedTensor>& inputs,
 LoggedRows RowFormats::FromJson(const std::vector<std::string>& rows, Parser& parser) const {
   if (!json_problem_.empty()) Fail("rows are not understood: {}", json_problem_);
   parser.block.Begin(json_columns_);
+  parser.lenient_rows = 0;
   for (const std::string& row : rows) {
     const std::string problem = parser.features.Append(row, parser.block);
     if (!problem.empty()) Fail(ErrorCode::kBadData, "row {}: {}", parser.block.rows(), problem);
+    parser.lenient_rows += parser.features.incomplete() || parser.features.unknown() ? 1 : 0;
     parser.block.FinishRow();
   }
   return EncodeRows(json_id_, parser.block, parser.block.rows());
@@ -251,18 +269,15 @@ void RowFormats::LabelsFromJson(const std::vector<std::string>& rows, Parser& pa
   }
 }
 
-void RowFormats::CheckNumbers(const Labelled& labelled) {
-  const size_t rows = static_cast<size_t>(labelled.rows.rows);
+void RowFormats::CheckNumbers(const Labelled& labelled) const {
   for (size_t i = 0; i < labelled.labels.size(); ++i) {
-    if (!std::isfinite(labelled.labels[i])) {
-      Fail(ErrorCode::kBadData, "row {}: a label is missing, or not a number",
-           i / (labelled.labels.size() / rows));
-    }
+    const std::string& label = labels_[i % labels_.size()];
+    const std::string problem = label_rules_.Problem(label, labelled.labels[i]);
+    if (!problem.empty()) Fail(ErrorCode::kBadData, "row {}: label '{}': {}", i / labels_.size(), label, problem);
   }
   for (size_t r = 0; r < labelled.weights.size(); ++r) {
-    if (!std::isfinite(labelled.weights[r]) || labelled.weights[r] < 0) {
-      Fail(ErrorCode::kBadData, "row {}: the weight is {}", r, labelled.weights[r]);
-    }
+    const std::string problem = label_rules_.Problem(kWeightArgument, labelled.weights[r]);
+    if (!problem.empty()) Fail(ErrorCode::kBadData, "row {}: {}: {}", r, kWeightArgument, problem);
   }
 }
 

@@ -24,6 +24,7 @@
 #include "catamaran/stream/record.h"
 #include "catamaran/train/entry_points.h"
 #include "catamaran/train/feed.h"
+#include "catamaran/train/label_rules.h"
 
 namespace catamaran {
 
@@ -34,7 +35,7 @@ class RowFormats {
  public:
   // An Error if the program's labels are not one number a row. `flat` outlives it.
   RowFormats(const Program& flat, const EntryPoints& entry, const std::optional<Features>& features,
-             const FeedOptions& feed);
+             const FeedOptions& feed, bool lenient = false);
 
   // The schemas of this model's rows: id, columns, program and transform.
   const std::vector<SchemaRecord>& schemas() const { return schemas_; }
@@ -46,12 +47,16 @@ class RowFormats {
     LoggedRows rows;
     std::vector<float> labels;   // row by row, in the order of the program's labels
     std::vector<float> weights;  // empty: 1
+    int64_t lenient_rows = 0;    // that only lenient rules take
   };
   // The same with labels, and weights if the program has them.
   Labelled TakeLabelled(const std::vector<NamedTensor>& inputs,
                         const std::vector<std::string>& rows);
 
   bool has_weight() const { return has_weight_; }
+
+  // Which labels can be learned from.
+  const LabelRules& label_rules() const { return label_rules_; }
 
  private:
   // Reads JSON rows.
@@ -60,18 +65,22 @@ class RowFormats {
     JsonRow features;
     JsonRow labels;
     RowBlock block, label_block, transformed;
+    int64_t lenient_rows = 0;  // of the last request
   };
   class Borrowed;
 
+  JsonRowRules LabelRowRules() const;
   LoggedRows FromTensors(const std::vector<NamedTensor>& inputs, int64_t& rows) const;
   LoggedRows FromJson(const std::vector<std::string>& rows, Parser& parser) const;
   void LabelsFromTensors(const std::vector<NamedTensor>& inputs, Labelled& labelled) const;
   void LabelsFromJson(const std::vector<std::string>& rows, Parser& parser,
                       Labelled& labelled) const;
   void CheckNames(const std::vector<NamedTensor>& inputs, bool labelled) const;
-  static void CheckNumbers(const Labelled& labelled);
+  void CheckNumbers(const Labelled& labelled) const;
 
   const std::vector<std::string> labels_;
+  const LabelRules label_rules_;
+  const JsonRowRules rules_;
   bool has_weight_ = false;
   std::vector<SchemaRecord> schemas_;
 

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "catamaran/base/error.h"
+#include "catamaran/data/features/features_record.h"
 #include "catamaran/exec/compile.h"
 #include "catamaran/ir/flatten.h"
 #include "catamaran/ir/parser.h"
+#include "catamaran/train/trained_features.h"
 
 namespace catamaran {
 namespace {
@@ -35,6 +37,15 @@ std::string FindState(const FileSystem& fs, const std::string& directory) {
   Fail("{}: no state was saved here", directory);
 }
 
+// An Error if the features are not those that the state was trained with.
+void CheckFeatures(HostedModel& model, const CommitInfo& info, const std::string& directory) {
+  model.features_note =
+      CheckTrainedFeatures(info, directory, model.features, *model.flat, model.entry, model.feed,
+                           model.config.allow_changed_features);
+  const auto record = info.find(kFeaturesRecord);
+  if (!model.features && record != info.end()) model.features_record = record->second;
+}
+
 std::string DamageNote(const std::string& directory) { return JoinPath(directory, "damage"); }
 
 }  // namespace
@@ -53,10 +64,13 @@ void LoadStateOf(HostedModel& model) {
   if (!own.empty() && HasState(fs, own)) {
     options.rows_later = model.config.learn && !DamageIsNoted(fs, model.directory);
     model.loaded = LoadState(fs, own, *model.flat, options);
+    CheckFeatures(model, model.loaded->info, own);
     model.state = std::move(model.loaded->state);
     model.warnings = model.loaded->warnings;
   } else if (!model.config.state.empty()) {
-    LoadedState loaded = LoadState(fs, FindState(fs, model.config.state), *model.flat, options);
+    const std::string from = FindState(fs, model.config.state);
+    LoadedState loaded = LoadState(fs, from, *model.flat, options);
+    CheckFeatures(model, loaded.info, from);
     model.state = std::move(loaded.state);
     model.warnings = std::move(loaded.warnings);
   } else {
@@ -103,6 +117,7 @@ HostedModel ReadFiles(FileSystem& fs, const Vocabulary& words, const std::string
     FeatureOptions options;
     options.libraries = config.feature_libraries;
     model.features = LoadFeatures(fs, config.features, options);
+    model.features_record = RecordOfFeatures(model.features, *model.flat, model.entry, model.feed);
   }
   return model;
 }

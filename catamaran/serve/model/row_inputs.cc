@@ -58,7 +58,8 @@ Tensor CopyOf(const TensorView& view) {
 }  // namespace
 
 RowInputs::RowInputs(const Program& flat, const Function& function,
-                     const std::optional<Features>& features, const FeedOptions& feed) {
+                     const std::optional<Features>& features, const FeedOptions& feed,
+                     const JsonRowRules& rules) {
   FeedOptions options = feed;
   options.data = "the rows";
   if (features) {
@@ -79,7 +80,7 @@ RowInputs::RowInputs(const Program& flat, const Function& function,
   binding_ = std::make_unique<FeedBinding>(flat, function,
                                            transform_ ? transform_->schema() : columns_, options);
   feeder_ = std::make_unique<Feeder>(*binding_);
-  row_ = std::make_unique<JsonRow>(columns_, missing_integer_);
+  row_ = std::make_unique<JsonRow>(columns_, missing_integer_, rules);
   NameFeatures();
 }
 
@@ -126,9 +127,11 @@ void RowInputs::CountMissing() {
 
 BoundInputs RowInputs::Bind(const std::vector<std::string>& rows) {
   raw_.Begin(columns_);
+  lenient_rows_ = 0;
   for (const std::string& row : rows) {
     const std::string problem = row_->Append(row, raw_);
     if (!problem.empty()) Fail(ErrorCode::kBadData, "row {}: {}", raw_.rows(), problem);
+    lenient_rows_ += row_->incomplete() || row_->unknown() ? 1 : 0;
     raw_.FinishRow();
   }
   CountMissing();

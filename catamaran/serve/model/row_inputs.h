@@ -29,13 +29,16 @@ class RowInputs {
   // Throws an Error if rows cannot be understood: the features do not say what their columns are,
   // or there are none and an argument has no form in JSON. `flat` outlives it.
   RowInputs(const Program& flat, const Function& function, const std::optional<Features>& features,
-            const FeedOptions& feed);
+            const FeedOptions& feed, const JsonRowRules& rules = {});
 
   // Of the rows: "age: f32".
   const Schema& columns() const { return columns_; }
 
   // Throws an Error that names the row, from 0, and the column.
   BoundInputs Bind(const std::vector<std::string>& rows);
+
+  // Rows of the last Bind that only lenient rules take.
+  int64_t lenient_rows() const { return lenient_rows_; }
 
   // What is counted: the columns, then what is made of several and has a range.
   const std::vector<std::string>& features() const { return features_; }
@@ -53,6 +56,7 @@ class RowInputs {
   std::unique_ptr<JsonRow> row_;
   RowBlock raw_, transformed_;
   std::optional<int64_t> missing_integer_;
+  int64_t lenient_rows_ = 0;
   std::vector<std::string> features_;
   std::vector<FeatureCount> counts_;
   std::vector<size_t> ranged_;    // features that transform_->ranged() are

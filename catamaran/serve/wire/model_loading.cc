@@ -22,9 +22,13 @@ void Apply(ModelConfig& config, const std::string& name, const std::string& valu
       {"infer_fn", &ModelConfig::infer_fn}, {"train_fn", &ModelConfig::train_fn},
   };
   constexpr std::pair<const char*, bool ModelConfig::*> kBools[] = {
-      {"keep_others", &ModelConfig::keep_others},       {"allow_new", &ModelConfig::allow_new},
-      {"allow_missing", &ModelConfig::allow_missing},   {"learn", &ModelConfig::learn},
+      {"keep_others", &ModelConfig::keep_others},
+      {"allow_new", &ModelConfig::allow_new},
+      {"allow_missing", &ModelConfig::allow_missing},
+      {"learn", &ModelConfig::learn},
       {"split_products", &ModelConfig::split_products},
+      {"lenient_rows", &ModelConfig::lenient_rows},
+      {"allow_changed_features", &ModelConfig::allow_changed_features},
   };
   for (const auto& [known, member] : kTexts) {
     if (name == known) return void(config.*member = value);

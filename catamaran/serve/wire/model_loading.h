@@ -2,8 +2,8 @@
 //
 // Loading a model as a call over the network asks for it: by settings, which are ModelConfig's by
 // name (program, features, state, version, keep_others, infer_fn, train_fn, allow_new,
-// allow_missing, learn, split_products, and learning.NAME for those of learning), or without any,
-// which reads the model's files again.
+// allow_missing, allow_changed_features, lenient_rows, learn, split_products, and learning.NAME for
+// those of learning), or without any, which reads the model's files again.
 
 #pragma once
 

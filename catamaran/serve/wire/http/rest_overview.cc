@@ -199,6 +199,7 @@ std::string Overview::Write(std::string_view target) const {
     members.Add("failed", model.failed);
     members.Add("waiting_requests", model.waiting_requests);
     members.Add("lost_impressions", model.lost_impressions);
+    members.Add("lenient_rows", model.lenient_rows);
     members.Name("learning");
     if (const auto learning = model.learns ? server.FindLearning(model.name) : nullptr) {
       out += WriteReply(learning->status(), learning->Commits());

@@ -6,6 +6,7 @@
 //   {"server": {"name", "version", "ready", "uptime_seconds", "memory_bytes", "time_ms"},
 //    "models": [{"name", "version", "state", "reason", "current", "learns", "step",
 //                "requests", "refused", "failed", "waiting_requests", "lost_impressions",
+//                "lenient_rows",
 //                "parameter_bytes", "tables": [{"name", "width", "rows", "waiting", "bytes",
 //                                               "bytes_on_disk", "expired"}],
 //                "features": [{"name", "rows", "missing", "out_of_range"}],

@@ -97,6 +97,8 @@ std::string WriteMetadata(const ModelMetadata& metadata) {
   AppendTensors(out, metadata.outputs);
   out += "],\"row_columns\":[";
   AppendTexts(out, metadata.row_columns);
+  out += "],\"known_columns\":[";
+  AppendTexts(out, metadata.known_columns);
   fmt::format_to(std::back_inserter(out), "],\"learns\":{}}}", metadata.learns);
   return out;
 }

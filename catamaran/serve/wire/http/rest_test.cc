@@ -44,7 +44,7 @@ TEST_F(Rest, TellsWhatItIs) {
   EXPECT_EQ(client.Call("GET", "/v2/models/sum").body,
             R"({"name":"sum","versions":["1"],"platform":"catamaran","inputs":[{"name":"x",)"
             R"("datatype":"FP32","shape":[-1,3]}],"outputs":[{"name":"sum","datatype":"FP32",)"
-            R"("shape":[-1]}],"row_columns":[],"learns":true})");
+            R"("shape":[-1]}],"row_columns":[],"known_columns":[],"learns":true})");
   EXPECT_EQ(client.Call("GET", "/v2/models/sum/versions/1/").status, 200);
   EXPECT_EQ(client.Call("GET", "/v2/models/sum/versions/2").status, 404);
   EXPECT_EQ(client.Call("GET", "/v2/models/nothing").body,
