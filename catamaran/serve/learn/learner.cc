@@ -81,8 +81,6 @@ void Learner::Open() {
       [this](LogOffset offset, std::vector<std::byte>& buffer, LogRecord& record) {
         log_->Read(offset, buffer, record);
       });
-  checker_ =
-      std::make_unique<BatchBuilder>(*model_.flat, model_.entry, model_.features, model_.feed);
   if (part != nullptr) {
     LoadBytes(*part, applier_->stream(), applier_.get());
     log_options.reaches = applier_->stream().position();

@@ -136,6 +136,7 @@ class Learner final : public Learning {
   // learner_requests.cc
   int64_t StampOf(int64_t event_time_ns) const;
   Status Refusal() const;
+  void CheckRows(const RowFormats::Labelled& labelled);
   void CheckLabelValue(const FeedbackItem& item) const;
   template <class Reply>
   void Acknowledge(RecordType type, int64_t time_ns, const std::string& payload, int64_t count,
@@ -156,9 +157,10 @@ class Learner final : public Learning {
   mutable std::mutex state_mutex_;
   std::shared_ptr<State> state_;
 
-  // Of requests that are checked before they are logged.
+  // Of requests that are checked before they are logged; each has one of them to itself, so that a
+  // large one does not hold up small ones.
   std::mutex check_mutex_;
-  std::unique_ptr<BatchBuilder> checker_;
+  std::vector<std::unique_ptr<BatchBuilder>> checkers_;  // that nobody uses now
 
   // --- The thread's own.
   std::unique_ptr<CommitCoordinator> commits_;  // goes before the state

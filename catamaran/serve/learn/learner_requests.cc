@@ -14,6 +14,7 @@ namespace catamaran {
 namespace {
 
 constexpr size_t kMaxRememberedAcks = 1 << 18;
+constexpr int64_t kMostKeptRows = 4096;
 
 // What an Error of the log means for a request.
 Status StatusOf(const Error& error) {
@@ -102,12 +103,7 @@ void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
     CheckIdLength(request.idempotency_key, "an idempotency key");
     RowFormats::Labelled labelled = formats_.TakeLabelled(request.inputs, request.rows);
     rows = labelled.rows.rows;
-    for (const SchemaRecord& schema : formats_.schemas()) {
-      if (schema.id != labelled.rows.schema) continue;
-      const std::lock_guard lock(check_mutex_);
-      checker_->Check(schema, labelled.rows, labelled.labels, labelled.weights,
-                      settings_.allow_nan);
-    }
+    CheckRows(labelled);
     time = StampOf(request.event_time_ns);
     payload =
         Encode(ExampleRecord{std::move(labelled.rows), std::move(labelled.labels),
@@ -117,6 +113,36 @@ void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
     return done({StatusCode::kInvalidArgument, error.what()}, {});
   }
   Acknowledge<TrainReply>(RecordType::kExample, time, payload, rows, std::move(done));
+}
+
+void Learner::CheckRows(const RowFormats::Labelled& labelled) {
+  std::unique_ptr<BatchBuilder> checker;
+  {
+    const std::lock_guard lock(check_mutex_);
+    if (!checkers_.empty()) {
+      checker = std::move(checkers_.back());
+      checkers_.pop_back();
+    }
+  }
+  if (checker == nullptr) {
+    checker =
+        std::make_unique<BatchBuilder>(*model_.flat, model_.entry, model_.features, model_.feed);
+  }
+  const auto give_back = [&] {
+    if (labelled.rows.rows > kMostKeptRows) return;  // with the memory that so many take
+    const std::lock_guard lock(check_mutex_);
+    checkers_.push_back(std::move(checker));
+  };
+  try {
+    for (const SchemaRecord& schema : formats_.schemas()) {
+      if (schema.id != labelled.rows.schema) continue;
+      checker->Check(schema, labelled.rows, labelled.labels, labelled.weights, settings_.allow_nan);
+    }
+  } catch (...) {
+    give_back();
+    throw;
+  }
+  give_back();
 }
 
 void Learner::CheckLabelValue(const FeedbackItem& item) const {
