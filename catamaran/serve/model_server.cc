@@ -259,7 +259,9 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
     }
     made = Make(name, version, config, learning, log);
   } catch (const Error& error) {
-    status = {StatusCode::kInvalidArgument, error.what()};
+    status = {StatusCode::kInvalidArgument, config.quote_any_file
+                                                ? error.what()
+                                                : WithoutForeignLines(*options_.fs, error.what())};
   } catch (const std::bad_alloc&) {
     status = {StatusCode::kResourceExhausted, "there is not enough memory to load it"};
   } catch (const std::exception& error) {
