@@ -479,6 +479,13 @@ void Learner::UpdateStatus() {
   s.duplicate_keys = counts.duplicate_keys;
   s.idempotency_keys = static_cast<int64_t>(stream.remembered_keys());
   s.dropped_examples = counts.dropped;
+  s.dropped_feedback = join.dropped;
+  s.key_bytes = static_cast<int64_t>(stream.key_bytes());
+  while (!unread_.empty() && unread_.front().end <= stream.position()) {
+    unread_bytes_ -= unread_.front().bytes;
+    unread_.pop_front();
+  }
+  s.waiting_bytes = static_cast<int64_t>(stream.waiting_bytes());
   s.loss = loss_;
 }
 

@@ -61,6 +61,7 @@ class Learner final : public Learning {
   LearningStatus status() const override;
   uint64_t Watch(std::function<bool(const LearningStatus&)> changed) override;
   void Unwatch(uint64_t watch) override;
+  Status CheckEventTime(int64_t event_time_ns) const override;
   Status LogImpression(const InferRequest& request, const InferResponse& response) override;
   void Stop() override;
   std::shared_ptr<Log> HandOver() override;
@@ -136,11 +137,12 @@ class Learner final : public Learning {
   // learner_requests.cc
   int64_t StampOf(int64_t event_time_ns) const;
   Status Refusal() const;
+  Status RefusalOfMore();
   void CheckRows(const RowFormats::Labelled& labelled);
   void CheckLabelValue(const FeedbackItem& item) const;
   template <class Reply>
   void Acknowledge(RecordType type, int64_t time_ns, const std::string& payload, int64_t count,
-                   Callback<Reply> done);
+                   uint64_t bytes, Callback<Reply> done);
   void SetPaused(RecordType type, Callback<LearningStatus> done);
   void Ask(std::function<void()> request);
   void EndThread();
@@ -199,6 +201,13 @@ class Learner final : public Learning {
   std::atomic<bool> end_ = false;
   mutable std::mutex status_mutex_;
   LearningStatus status_;
+  // What was acknowledged and has not been read from the log yet, and the memory it will take.
+  struct Unread {
+    LogOffset end = 0;
+    int64_t bytes = 0;
+  };
+  std::deque<Unread> unread_;
+  int64_t unread_bytes_ = 0;
   std::recursive_mutex watch_mutex_;
   std::vector<Watcher> watchers_;
   uint64_t next_watch_ = 1;

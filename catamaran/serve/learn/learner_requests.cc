@@ -7,7 +7,9 @@
 #include <condition_variable>
 #include <utility>
 
+#include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
+#include "catamaran/serve/guarded.h"
 #include "catamaran/serve/learn/learner.h"
 
 namespace catamaran {
@@ -47,6 +49,7 @@ LearningStatus Learner::status() const {
   {
     const std::lock_guard lock(status_mutex_);
     status = status_;
+    status.waiting_bytes += unread_bytes_;
   }
   status.log_begin = log_->begin();
   status.log_end = log_->end();
@@ -92,17 +95,38 @@ Status Learner::Refusal() const {
             fmt::format("{} examples are waiting to be learned from{}", status_.waiting_examples,
                         status_.paused ? "; learning is paused" : "")};
   }
+  const int64_t bytes = status_.waiting_bytes + unread_bytes_;
+  if (bytes >= settings_.waiting_bytes) {
+    return {
+        StatusCode::kResourceExhausted,
+        fmt::format("{} bytes of feedback and examples are waiting to be learned from; the "
+                    "limit is {} (setting waiting_bytes){}",
+                    bytes, settings_.waiting_bytes, status_.paused ? "; learning is paused" : "")};
+  }
   return {};
 }
 
+// Of a call that brings something to learn from.
+Status Learner::RefusalOfMore() {
+  Status refusal = Refusal();
+  if (refusal.code == StatusCode::kResourceExhausted) {
+    const std::lock_guard lock(status_mutex_);
+    ++status_.refused_calls;
+  }
+  return refusal;
+}
+
 void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
-  if (const Status refusal = Refusal(); !refusal.ok()) return done(refusal, {});
+  if (const Status refusal = RefusalOfMore(); !refusal.ok()) return done(refusal, {});
   std::string payload;
   int64_t time = 0, rows = 0;
+  uint64_t bytes = 0;
   try {
     CheckIdLength(request.idempotency_key, "an idempotency key");
     RowFormats::Labelled labelled = formats_.TakeLabelled(request.inputs, request.rows);
     rows = labelled.rows.rows;
+    bytes =
+        static_cast<uint64_t>(rows) * ExampleStream::BytesOfExample(settings_.join.labels.size());
     CheckRows(labelled);
     time = StampOf(request.event_time_ns);
     payload =
@@ -112,7 +136,7 @@ void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
   } catch (const Error& error) {
     return done({StatusCode::kInvalidArgument, error.what()}, {});
   }
-  Acknowledge<TrainReply>(RecordType::kExample, time, payload, rows, std::move(done));
+  Acknowledge<TrainReply>(RecordType::kExample, time, payload, rows, bytes, std::move(done));
 }
 
 void Learner::CheckRows(const RowFormats::Labelled& labelled) {
@@ -180,9 +204,10 @@ void Learner::CheckLabelValue(const FeedbackItem& item) const {
 }
 
 void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
-  if (const Status refusal = Refusal(); !refusal.ok()) return done(refusal, {});
+  if (const Status refusal = RefusalOfMore(); !refusal.ok()) return done(refusal, {});
   FeedbackRecord record;
   int64_t time = 0;
+  uint64_t bytes = 0;
   std::string payload;
   try {
     if (request.items.empty()) Fail("there is no feedback in the request");
@@ -192,6 +217,8 @@ void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
       time = std::max(time, stamp);
       record.items.push_back({std::move(item.id), item.row, std::move(item.event), item.value,
                               std::move(item.idempotency_key), stamp});
+      bytes += Join::BytesOf(record.items.back());
+      if (record.items.size() % 16 == 0) Breathe();
     }
     payload = Encode(record);
     if (payload.size() > kMaxLogPayload) Fail("{} bytes in one request", payload.size());
@@ -199,18 +226,25 @@ void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
     return done({StatusCode::kInvalidArgument, error.what()}, {});
   }
   Acknowledge<FeedbackReply>(RecordType::kFeedback, time, payload,
-                             static_cast<int64_t>(record.items.size()), std::move(done));
+                             static_cast<int64_t>(record.items.size()), bytes, std::move(done));
 }
 
 template <class Reply>
 void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& payload,
-                          int64_t count, Callback<Reply> done) {
+                          int64_t count, uint64_t bytes, Callback<Reply> done) {
   LogOffset begin = 0, end = 0;
   try {
     end = log_->Append(static_cast<uint8_t>(type), time_ns, std::as_bytes(std::span(payload)),
                        &begin);
   } catch (const Error& error) {
     return done(StatusOf(error), {});
+  }
+  {
+    // Ends of records that were appended at the same time may stand in another order; what is
+    // behind a later one is taken off with it.
+    const std::lock_guard lock(status_mutex_);
+    unread_.push_back({end, static_cast<int64_t>(bytes)});
+    unread_bytes_ += static_cast<int64_t>(bytes);
   }
   log_->WhenDurable(end, [acked = acked_, &steady = steady_, begin, end, count,
                           done = std::move(done)](const Error* error) {
@@ -221,6 +255,13 @@ void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& p
       if (acked->at.size() < kMaxRememberedAcks) acked->at[begin] = steady.Now();
     }
     done({}, Reply{count, end});
+  });
+}
+
+Status Learner::CheckEventTime(int64_t event_time_ns) const {
+  return Guarded([&]() -> Status {
+    StampOf(event_time_ns);
+    return {};
   });
 }
 
