@@ -73,6 +73,16 @@ start taste.ctm --data-dir data --learn
 has "the step is there after a kill" "$(cat serve.txt)" "step 1, learning"
 is "so is what it learned" \
   "$(data "$(post /v2/models/taste/infer '{"rows": [{"user": [1, 1], "item": 3}]}')")" "$(data "$after")"
+# --- What callers may not bring about.
+ahead=$(( ($(date +%s) + 3600) * 1000000000 ))
+is "a prediction for a time far ahead" "$(code "$url/v2/models/taste/infer" \
+  -d "{\"rows\": [{\"user\": [0, 0], \"item\": 7}], \"parameters\": {\"event_time_ns\": $ahead}}")" 400
+is "a prediction for a moment ago" "$(code "$url/v2/models/taste/infer" \
+  -d "{\"rows\": [{\"user\": [0, 0], \"item\": 7}], \"parameters\": {\"event_time_ns\": $((ahead - 3601000000000))}}")" 200
+loaded=$(post /v2/repository/models/other/load '{"parameters": {"program": "/etc/passwd"}}')
+has "a file that is no program" "$loaded" '/etc/passwd is not a program'
+is "and none of its lines" "$(grep -c 'root\|:0:' <<<"$loaded")" 0
+has "waiting bytes are told" "$(get /metrics)" 'catamaran_learning_waiting_bytes{model="taste"}'
 stop INT 0
 
 # --- What it tells, as JSON.
