@@ -29,6 +29,10 @@ class Impressions final : public Learning {
   LearningStatus status() const override { return {}; }
   uint64_t Watch(std::function<bool(const LearningStatus&)>) override { return 0; }
   void Unwatch(uint64_t) override {}
+  Status CheckEventTime(int64_t event_time_ns) const override {
+    if (event_time_ns < 1000) return {};
+    return {StatusCode::kInvalidArgument, "it is ahead"};
+  }
   Status LogImpression(const InferRequest& request, const InferResponse& response) override {
     if (disk_broken) Fail("the disk is broken");
     if (disk_full) return {StatusCode::kResourceExhausted, "the disk is full"};
@@ -127,6 +131,26 @@ TEST_F(HostedLearningTest, AFullDiskCostsTheImpressionNotTheAnswer) {
   host_.Ask(TasteRequest({1, 2}, {1}), again);
   EXPECT_TRUE(again.status().ok());
   EXPECT_EQ(host_.status().lost_impressions, 2);
+}
+
+TEST_F(HostedLearningTest, APredictionForATimeFarAheadWasAnsweredAndItsImpressionLost) {
+  WriteLearningProgram(host_);
+  host_.Load();
+  const auto ask = [&](int64_t event_time_ns) {
+    Answer answer;
+    InferRequest request = TasteRequest({1, 2}, {1});
+    request.event_time_ns = event_time_ns;
+    host_.Ask(request, answer);
+    return answer.status();
+  };
+  EXPECT_TRUE(ask(999).ok());
+  EXPECT_TRUE(ask(0).ok());
+  EXPECT_EQ(learning_->ids.size(), 2u);
+  EXPECT_EQ(ask(1000).code, StatusCode::kInvalidArgument);
+  EXPECT_THAT(ask(1000).message, HasSubstr("it is ahead"));
+  EXPECT_EQ(ask(-1).code, StatusCode::kInvalidArgument);
+  EXPECT_EQ(learning_->ids.size(), 2u);
+  EXPECT_EQ(host_.status().lost_impressions, 0);
 }
 
 TEST_F(HostedLearningTest, TheStateThatLearningNamesAnswers) {

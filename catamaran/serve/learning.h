@@ -146,6 +146,10 @@ struct LearningStatus {
   // Rows and parameters, so far, that kept numbers since the next ones would not be finite.
   int64_t unwritten = 0;
   int64_t retried_steps = 0;  // how often a step was tried again, as something did not answer
+  int64_t dropped_feedback = 0;  // held for an impression, and left out early for want of room
+  int64_t refused_calls = 0;  // of Train and Feedback since the start, since too much was waiting
+  int64_t waiting_bytes = 0;  // memory of feedback and examples that wait, read or not
+  int64_t key_bytes = 0;      // memory of idempotency keys
 
   double loss = 0;  // of the newest step
   LearningWindow window;
@@ -192,6 +196,8 @@ class Learning {
   virtual uint64_t Watch(std::function<bool(const LearningStatus&)> changed) = 0;
   virtual void Unwatch(uint64_t watch) = 0;
 
+  // Whether a request may have happened at that time; 0: now. kInvalidArgument says what is wrong.
+  virtual Status CheckEventTime(int64_t) const { return {}; }
   // An answer that is about to leave. REQUIRES: request.id is not empty.
   virtual Status LogImpression(const InferRequest& request, const InferResponse& response) = 0;
 

@@ -33,7 +33,10 @@ class VersionLearning final : public Learning {
     });
   }
   void Feedback(FeedbackRequest request, Callback<FeedbackReply> done) override {
-    const size_t bytes = 256 * (request.items.size() + 1);
+    size_t bytes = 256;
+    for (const FeedbackItem& item : request.items) {
+      bytes += 256 + item.id.size() + item.event.size() + item.idempotency_key.size();
+    }
     Pass<FeedbackReply>(bytes, done, [request = std::move(request), done](Learning& to) {
       to.Feedback(request, done);
     });
@@ -57,6 +60,9 @@ class VersionLearning final : public Learning {
   }
   void Unwatch(uint64_t watch) override { shared_->Unwatch(watch); }
 
+  Status CheckEventTime(int64_t event_time_ns) const override {
+    return newest()->CheckEventTime(event_time_ns);
+  }
   Status LogImpression(const InferRequest& request, const InferResponse& response) override {
     return newest()->LogImpression(request, response);
   }

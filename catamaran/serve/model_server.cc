@@ -271,7 +271,8 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
     const ErrorCode code = CodeOf(error);
     // The caller has named the files.
     status = {code == ErrorCode::kStorage ? StatusCode::kInvalidArgument : StatusCodeOf(code),
-              DescribeError(error)};
+              config.quote_any_file ? DescribeError(error)
+                                    : WithoutForeignLines(*options_.fs, DescribeError(error))};
   }
   if (ended && !status.ok()) {
     try {

@@ -625,5 +625,41 @@ TEST(ModelServer, AFunctionWhoseRowsMeetRunsEachRequestAlone) {
   EXPECT_EQ(two["y"].data<float>()[0], -1.0f);
 }
 
+TEST(ModelServer, LoadingAFileThatIsNoProgramToldItsLines) {
+  TasteServer host;
+  host.config.quote_any_file = false;
+  const std::string secret = "root:x:0:0:secret\nkey = hunter2\n";
+  WriteFileAtomically(host.fs, "passwd", secret);
+  WriteFileAtomically(host.fs, "commented", "# a file of settings\n// of somebody\n" + secret);
+  WriteFileAtomically(host.fs, "settings", "program = hunter2\n");
+  WriteFileAtomically(host.fs, "imports.ctm", "program p\nimport passwd \"passwd\"\n");
+  const auto load = [&](const std::string& program, const std::string& features) {
+    host.config.program = program;
+    host.config.features = features;
+    const Status status = host.server->Load("taste", host.config);
+    EXPECT_EQ(status.code, StatusCode::kInvalidArgument);
+    EXPECT_THAT(host.server->List().back().reason, status.message);
+    return status.message;
+  };
+  for (const auto& [program, features, told] : {std::tuple("passwd", "", "passwd"),
+                                                {"commented", "", "commented"},
+                                                {"settings", "", "settings"},
+                                                {"imports.ctm", "", "passwd"},
+                                                {"taste.ctm", "passwd", "passwd"}}) {
+    const std::string message = load(program, features);
+    EXPECT_THAT(message, HasSubstr(std::string(told) + " is not a program")) << program;
+    for (const char* word : {"root", "secret", "hunter2", "key"}) {
+      EXPECT_THAT(message, Not(HasSubstr(word))) << program << features;
+    }
+  }
+  // Of programs and features files lines are shown, and to who runs the service those of any.
+  WriteFileAtomically(host.fs, "wrong.ctm", "program wrong\nfn infer(x: f32[B]) { return y }\n");
+  EXPECT_THAT(load("wrong.ctm", ""), HasSubstr("return y"));
+  WriteFileAtomically(host.fs, "wrong.features", "user = nothing(a\n");
+  EXPECT_THAT(load("taste.ctm", "wrong.features"), HasSubstr("wanted ','"));
+  host.config.quote_any_file = true;
+  EXPECT_THAT(load("passwd", ""), HasSubstr("root:x:0:0"));
+}
+
 }  // namespace
 }  // namespace catamaran

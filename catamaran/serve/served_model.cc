@@ -255,6 +255,15 @@ Status ServedModel::Check(const InferRequest& request, PendingRequest& pending) 
   if (request.deadline <= pending.arrival) {
     return {StatusCode::kDeadlineExceeded, "the deadline has passed before it began"};
   }
+  if (request.event_time_ns < 0) {
+    return {StatusCode::kInvalidArgument,
+            fmt::format("an event time is not negative; found {}", request.event_time_ns)};
+  }
+  if (request.event_time_ns != 0 && learning_) {
+    if (Status status = learning_->CheckEventTime(request.event_time_ns); !status.ok()) {
+      return status;
+    }
+  }
   pending.bytes = BytesOf(request);
   if (pending.bytes > limits.max_bytes) return TooMuch("bytes", pending.bytes, limits.max_bytes);
   if (Status status = signature_->BindOutputs(request.outputs, pending.outputs); !status.ok()) {

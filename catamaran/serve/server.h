@@ -69,6 +69,9 @@ struct ModelConfig {
   bool split_products = false;
   BatchOptions batch;
   ModelLimits limits;
+  // Messages may show lines of any file that it names. No, where others than those who run the
+  // service name files: only lines of programs and of files called *.features.
+  bool quote_any_file = true;
   int64_t slow_us = 1'000'000;  // requests that take longer are told; 0: none
   bool learn = false;
   // Settings of learning, as text, by name: learning.h says which.

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <set>
+#include <string>
+
 #include "catamaran/base/error.h"
+#include "catamaran/base/hash.h"
 #include "catamaran/stream/record.pb.h"
 
 namespace catamaran {
@@ -39,6 +44,43 @@ TEST(IdempotencyKeys, ComeBackFromACommit) {
   EXPECT_EQ(again.size(), 1u);  // a is too old
   state.add_first(1);
   EXPECT_THROW(again.Load(state), Error);
+}
+
+TEST(IdempotencyKeys, ManyKeysAreRememberedAsASetAndAQueueWould) {
+  constexpr int64_t kHorizon = 500;
+  constexpr size_t kMost = 700;
+  IdempotencyKeys keys(kHorizon, kMost);
+  std::deque<std::pair<std::string, int64_t>> order;
+  std::set<std::string> known;
+  const auto drop = [&] {
+    known.erase(order.front().first);
+    order.pop_front();
+  };
+  uint64_t random = 1;
+  for (int64_t i = 0; i < 40'000; ++i) {
+    random = Mix64(random);
+    // Fast and slow by turns, so that there are many and few.
+    const int64_t now = i / 5'000 % 2 == 0 ? i / 10 : i;
+    const int64_t time = order.empty() ? now : std::max(now, order.back().second);
+    const std::string key = std::to_string(random % 3'000);
+    while (!order.empty() && order.front().second < time - kHorizon) drop();
+    const bool is_new = known.insert(key).second;
+    if (is_new) order.emplace_back(key, time);
+    while (order.size() > kMost) drop();
+    ASSERT_EQ(keys.Take(key, time), is_new) << i;
+    ASSERT_EQ(keys.size(), order.size());
+  }
+}
+
+TEST(IdempotencyKeys, TakeFewBytesAndGiveThemBack) {
+  constexpr size_t kKeys = 100'000;
+  IdempotencyKeys keys(/*horizon_ns=*/100, kKeys);
+  for (size_t i = 0; i < 3 * kKeys; ++i) keys.Take(std::to_string(i), 10);
+  EXPECT_EQ(keys.size(), kKeys);
+  EXPECT_LE(keys.bytes(), kKeys * 40);
+  keys.AdvanceTo(1000);
+  EXPECT_EQ(keys.size(), 0u);
+  EXPECT_LT(keys.bytes(), 1000u);
 }
 
 }  // namespace

@@ -132,7 +132,9 @@ ExitCode Serve(Session& session, const ServeOptions& options) {
   const auto server =
       Outside([&] { return std::make_unique<ModelServer>(std::move(server_options)); });
   LoadModels(*server, models);
-  Gateway gateway(*server, *server->metrics(), tokens);
+  GatewayOptions gateway_options;
+  gateway_options.max_rows = options.max_rows_per_request;
+  Gateway gateway(*server, *server->metrics(), tokens, gateway_options);
   const auto wires = Outside([&] { return std::make_unique<Wires>(gateway, session, options); });
   log.Write(LogLevel::kInfo, "ready", "",
             {{"version", CATAMARAN_VERSION}, {"models", static_cast<int64_t>(models.size())}});

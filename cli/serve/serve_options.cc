@@ -151,7 +151,11 @@ void AddServeOptions(CLI::App& command, ServeOptions& o) {
       "--split-products", o.split_products,
       "one user, many items: the user's part of a product is computed once also where its columns "
       "stand behind an item's; answers may differ by roundings");
-  command.add_option("--max-rows", o.limits.max_rows, "of one request (4096)")
+  command.add_option("--max-rows", o.limits.max_rows, "of one request for predictions (4096)")
+      ->check(CLI::Range(1, 1 << 24));
+  command
+      .add_option("--max-rows-per-request", o.max_rows_per_request,
+                  "rows or items of one request of any kind, counted before they are read (65536)")
       ->check(CLI::Range(1, 1 << 24));
   command.add_option("--max-request-bytes", o.limits.max_bytes, "of one request's inputs (64 MiB)")
       ->check(whole(1));

@@ -40,6 +40,7 @@ struct ServeOptions {
   double max_delay_ms = 0;
   BatchOptions batch;
   ModelLimits limits;
+  int64_t max_rows_per_request = 65'536;
 };
 
 void AddServeOptions(CLI::App& command, ServeOptions& options);

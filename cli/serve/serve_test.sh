@@ -98,6 +98,16 @@ post /v1/models/taste/train '{"rows": [{"user": [1, 1], "item": 3, "label": 1, "
 has "lenient rows are counted" "$(get /metrics)" \
   'catamaran_model_lenient_rows_total{model="taste",version="1"} 2'
 has "and shown" "$(get /v1/overview)" '"lenient_rows":2'
+# --- What callers may not bring about.
+ahead=$(( ($(date +%s) + 3600) * 1000000000 ))
+is "a prediction for a time far ahead" "$(code "$url/v2/models/taste/infer" \
+  -d "{\"rows\": [{\"user\": [0, 0], \"item\": 7}], \"parameters\": {\"event_time_ns\": $ahead}}")" 400
+is "a prediction for a moment ago" "$(code "$url/v2/models/taste/infer" \
+  -d "{\"rows\": [{\"user\": [0, 0], \"item\": 7}], \"parameters\": {\"event_time_ns\": $((ahead - 3601000000000))}}")" 200
+loaded=$(post /v2/repository/models/other/load '{"parameters": {"program": "/etc/passwd"}}')
+has "a file that is no program" "$loaded" '/etc/passwd is not a program'
+is "and none of its lines" "$(grep -c 'root\|:0:' <<<"$loaded")" 0
+has "waiting bytes are told" "$(get /metrics)" 'catamaran_learning_waiting_bytes{model="taste"}'
 stop INT 0
 
 # --- What it tells, as JSON.

@@ -121,6 +121,58 @@ has 'gRPC: an error of the service' "$(call "127.0.0.1:$rpc" inference.GRPCInfer
 has 'gRPC: a stream' "$(call "127.0.0.1:$rpc" catamaran.v1.Learning/Watch '{"model": "taste"}')" '"model":"taste"'
 has 'gRPC: learning' "$(call "127.0.0.1:$rpc" catamaran.v1.Learning/Status '{"model": "taste"}')" '"running":true'
 
+# ---- Request smuggling: whatever a client sends, others get the answers to their own requests. nginx uses its
+# connections to the service for all clients, so a request that the service saw in a client's bytes, and nginx
+# did not, would be answered to the next client, and every client after that would get another's answer.
+victims=0
+# victim: a client with a name of its own.
+victim() {
+  victims=$((victims + 1))
+  has "an answer to its own request, after: $1" "$(curl -sS "$url/v2/models/taste/infer" \
+    -d "{\"id\": \"victim-$victims\", \"rows\": [{\"user\": [0, 0], \"item\": 7}]}")" "\"id\":\"victim-$victims\""
+}
+# attack NAME FORMAT: sends the bytes that printf makes of FORMAT, twice, with clients after each.
+attack() {
+  # shellcheck disable=SC2059
+  printf "$2" >attack.txt
+  for _ in 1 2; do
+    exec 4<>"/dev/tcp/127.0.0.1/$web"
+    cat attack.txt >&4
+    timeout 0.05 cat <&4 >answers.txt
+    victim "$1"
+    exec 4>&-
+    victim "$1"
+  done
+}
+head='POST /v2/models/taste/infer HTTP/1.1\r\nHost: localhost\r\n'
+hidden='POST /v1/models/taste/pause HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
+size=$(printf "$hidden" | wc -c)
+for coding in xchunked gzip identity 'chunked, gzip' 'gzip, chunked' 'chunked, chunked' '"chunked"' '\x0bchunked' \
+  'chunked;a' 'chunked\r\nTransfer-Encoding: xchunked' 'xchunked\r\nTransfer-Encoding: chunked'; do
+  attack "TE: $coding" "${head}Transfer-Encoding: $coding\r\n\r\n0\r\n\r\n$hidden"
+  attack "TE: $coding, and a length" \
+    "${head}Content-Length: $((size + 5))\r\nTransfer-Encoding: $coding\r\n\r\n0\r\n\r\n$hidden"
+done
+attack 'CL.TE' "${head}Content-Length: $((size + 5))\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n$hidden"
+attack 'TE.CL' "${head}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n$(printf '%x' "$size")\r\n$hidden\r\n0\r\n\r\n"
+attack 'CL.CL' "${head}Content-Length: $size\r\nContent-Length: 0\r\n\r\n$hidden"
+attack 'CL.0' "GET /v2 HTTP/1.1\r\nHost: localhost\r\nContent-Length: $size\r\n\r\n$hidden"
+attack 'CL: +' "${head}Content-Length: +$size\r\n\r\n$hidden"
+attack 'a blank before the colon' "${head}Transfer-Encoding : chunked\r\nContent-Length: $((size + 5))\r\n\r\n0\r\n\r\n$hidden"
+attack 'an underscore' "${head}Transfer_Encoding: chunked\r\nContent-Length: $((size + 5))\r\n\r\n0\r\n\r\n$hidden"
+attack 'a folded line' "${head}X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: $((size + 5))\r\n\r\n0\r\n\r\n$hidden"
+attack 'LF alone' "${head}X: y\nTransfer-Encoding: chunked\nContent-Length: $((size + 5))\r\n\r\n0\r\n\r\n$hidden"
+attack 'CR alone' "${head}X: y\rTransfer-Encoding: chunked\r\nContent-Length: $((size + 5))\r\n\r\n0\r\n\r\n$hidden"
+attack 'a chunk of LF alone' "${head}Transfer-Encoding: chunked\r\n\r\n0\n\n$hidden"
+attack 'an extension with LF alone' "${head}Transfer-Encoding: chunked\r\n\r\n2;\nxx\r\n0\r\n\r\n$hidden"
+attack 'a size beyond 64 bits' "${head}Transfer-Encoding: chunked\r\n\r\n10000000000000000\r\n$hidden"
+attack 'HTTP/1.0 with chunks' "POST /v2/models/taste/infer HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n$hidden"
+attack 'a whole URI' "GET http://elsewhere/v2 HTTP/1.1\r\nHost: localhost\r\nContent-Length: $size\r\n\r\n$hidden"
+attack 'cut off' "${head}Content-Length: 1000\r\n\r\n$hidden"
+# TE.CL, CL.0 and others may bring the hidden request to nginx as a request of its own, which the attacker may make.
+curl -sS -o /dev/null -d '' "$url/v1/models/taste/resume"
+has 'an example, after the attacks' "$(curl -sS "$url/v1/models/taste/train" -d '{"rows": [{"user": [1, 1], "item": 3, "label": 1}]}')" '"rows":1'
+
 # ---- A service that is not there, and comes back.
 kill -9 $service
 wait $service 2>/dev/null
@@ -128,7 +180,7 @@ is 'no service' "$(code "$url/healthz")" 502
 has 'gRPC: no service' "$(call "127.0.0.1:$rpc" grpc.health.v1.Health/Check)" '14: the service is not there'
 start_service "127.0.0.1:$http_port" "127.0.0.1:$grpc_port"
 wait_for 'the service behind nginx' curl -sSf "$url/healthz"
-has 'what it has learned' "$(curl -sS "$url/v1/models/taste/learning")" '"examples":1'
+has 'what it has learned' "$(curl -sS "$url/v1/models/taste/learning")" '"examples":2'
 has 'gRPC: it is back' "$(call "127.0.0.1:$rpc" grpc.health.v1.Health/Check)" 'SERVING'
 stop_nginx
 

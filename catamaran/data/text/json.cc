@@ -4,9 +4,16 @@
 
 #include <utility>
 
+#include "catamaran/base/background.h"
 #include "catamaran/data/text/utf8.h"
 
 namespace catamaran {
+namespace {
+
+// Values that are read in a few microseconds.
+constexpr size_t kValuesABreath = 128;
+
+}  // namespace
 
 std::string_view Describe(JsonKind kind) {
   switch (kind) {
@@ -65,6 +72,7 @@ void JsonDocument::SkipSpace() {
 }
 
 bool JsonDocument::Value(int depth) {
+  if (nodes_.size() % kValuesABreath == 0) Breathe();
   SkipSpace();
   if (at_ == text_.size()) return WrongHere("a value");
   switch (text_[at_]) {

@@ -87,8 +87,6 @@ void Learner::Open() {
       [this](LogOffset offset, std::vector<std::byte>& buffer, LogRecord& record) {
         log_->Read(offset, buffer, record);
       });
-  checker_ =
-      std::make_unique<BatchBuilder>(*model_.flat, model_.entry, model_.features, model_.feed);
   if (part != nullptr) {
     LoadBytes(*part, applier_->stream(), applier_.get());
     log_options.reaches = applier_->stream().position();
@@ -520,6 +518,13 @@ void Learner::UpdateStatus() {
   s.duplicate_keys = counts.duplicate_keys;
   s.idempotency_keys = static_cast<int64_t>(stream.remembered_keys());
   s.dropped_examples = counts.dropped;
+  s.dropped_feedback = join.dropped;
+  s.key_bytes = static_cast<int64_t>(stream.key_bytes());
+  while (!unread_.empty() && unread_.front().end <= stream.position()) {
+    unread_bytes_ -= unread_.front().bytes;
+    unread_.pop_front();
+  }
+  s.waiting_bytes = static_cast<int64_t>(stream.waiting_bytes());
   s.loss = loss_;
   s.unwritten = unwritten_;
   s.retried_steps = retries_;

@@ -63,6 +63,7 @@ class Learner final : public Learning {
   LearningStatus status() const override;
   uint64_t Watch(std::function<bool(const LearningStatus&)> changed) override;
   void Unwatch(uint64_t watch) override;
+  Status CheckEventTime(int64_t event_time_ns) const override;
   Status LogImpression(const InferRequest& request, const InferResponse& response) override;
   void Stop() override;
   std::shared_ptr<Log> HandOver() override;
@@ -142,10 +143,12 @@ class Learner final : public Learning {
                           std::string_view id);
   int64_t StampOf(int64_t event_time_ns) const;
   Status Refusal() const;
+  Status RefusalOfMore();
+  void CheckRows(const RowFormats::Labelled& labelled);
   void CheckLabelValue(const FeedbackItem& item) const;
   template <class Reply>
   void Acknowledge(RecordType type, int64_t time_ns, const std::string& payload, int64_t count,
-                   Callback<Reply> done);
+                   uint64_t bytes, Callback<Reply> done);
   void SetPaused(RecordType type, Callback<LearningStatus> done);
   void Ask(std::function<void()> request);
   void EndThread();
@@ -162,9 +165,10 @@ class Learner final : public Learning {
   mutable std::mutex state_mutex_;
   std::shared_ptr<State> state_;
 
-  // Of requests that are checked before they are logged.
+  // Of requests that are checked before they are logged; each has one of them to itself, so that a
+  // large one does not hold up small ones.
   std::mutex check_mutex_;
-  std::unique_ptr<BatchBuilder> checker_;
+  std::vector<std::unique_ptr<BatchBuilder>> checkers_;  // that nobody uses now
 
   // --- The thread's own.
   std::unique_ptr<CommitCoordinator> commits_;  // goes before the state
@@ -206,6 +210,13 @@ class Learner final : public Learning {
   mutable std::mutex status_mutex_;
   LearningStatus status_;
   LearningProblems problems_;  // guarded by status_mutex_
+  // What was acknowledged and has not been read from the log yet, and the memory it will take.
+  struct Unread {
+    LogOffset end = 0;
+    int64_t bytes = 0;
+  };
+  std::deque<Unread> unread_;
+  int64_t unread_bytes_ = 0;
   std::recursive_mutex watch_mutex_;
   std::vector<Watcher> watchers_;
   uint64_t next_watch_ = 1;

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <utility>
 
+#include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/serve/guarded.h"
 #include "catamaran/serve/learn/learner.h"
@@ -15,6 +16,7 @@ namespace catamaran {
 namespace {
 
 constexpr size_t kMaxRememberedAcks = 1 << 18;
+constexpr int64_t kMostKeptRows = 4096;
 
 Status StatusOf(const Error& error) { return {StatusCodeOf(error.code()), error.what()}; }
 
@@ -43,6 +45,7 @@ LearningStatus Learner::status() const {
   {
     const std::lock_guard lock(status_mutex_);
     status = status_;
+    status.waiting_bytes += unread_bytes_;
   }
   status.log_begin = log_->begin();
   status.log_end = log_->end();
@@ -90,24 +93,40 @@ Status Learner::Refusal() const {
             fmt::format("{} examples are waiting to be learned from{}", status_.waiting_examples,
                         status_.paused ? "; learning is paused" : "")};
   }
+  const int64_t bytes = status_.waiting_bytes + unread_bytes_;
+  if (bytes >= settings_.waiting_bytes) {
+    return {
+        StatusCode::kResourceExhausted,
+        fmt::format("{} bytes of feedback and examples are waiting to be learned from; the "
+                    "limit is {} (setting waiting_bytes){}",
+                    bytes, settings_.waiting_bytes, status_.paused ? "; learning is paused" : "")};
+  }
   return {};
 }
 
+// Of a call that brings something to learn from.
+Status Learner::RefusalOfMore() {
+  Status refusal = Refusal();
+  if (refusal.code == StatusCode::kResourceExhausted) {
+    const std::lock_guard lock(status_mutex_);
+    ++status_.refused_calls;
+  }
+  return refusal;
+}
+
 void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
-  if (const Status refusal = Refusal(); !refusal.ok()) return done(refusal, {});
+  if (const Status refusal = RefusalOfMore(); !refusal.ok()) return done(refusal, {});
   std::string payload;
   int64_t time = 0, rows = 0, lenient_rows = 0;
+  uint64_t bytes = 0;
   try {
     CheckIdLength(request.idempotency_key, "an idempotency key");
     RowFormats::Labelled labelled = formats_.TakeLabelled(request.inputs, request.rows);
     rows = labelled.rows.rows;
     lenient_rows = labelled.lenient_rows;
-    for (const SchemaRecord& schema : formats_.schemas()) {
-      if (schema.id != labelled.rows.schema) continue;
-      const std::lock_guard lock(check_mutex_);
-      checker_->Check(schema, labelled.rows, labelled.labels, labelled.weights,
-                      settings_.allow_nan);
-    }
+    bytes =
+        static_cast<uint64_t>(rows) * ExampleStream::BytesOfExample(settings_.join.labels.size());
+    CheckRows(labelled);
     time = StampOf(request.event_time_ns);
     payload =
         Encode(ExampleRecord{std::move(labelled.rows), std::move(labelled.labels),
@@ -117,7 +136,37 @@ void Learner::Train(TrainRequest request, Callback<TrainReply> done) {
     return done(StatusOfException(), {});
   }
   if (lenient_rows > 0 && model_.took_leniently) model_.took_leniently(lenient_rows);
-  Acknowledge<TrainReply>(RecordType::kExample, time, payload, rows, std::move(done));
+  Acknowledge<TrainReply>(RecordType::kExample, time, payload, rows, bytes, std::move(done));
+}
+
+void Learner::CheckRows(const RowFormats::Labelled& labelled) {
+  std::unique_ptr<BatchBuilder> checker;
+  {
+    const std::lock_guard lock(check_mutex_);
+    if (!checkers_.empty()) {
+      checker = std::move(checkers_.back());
+      checkers_.pop_back();
+    }
+  }
+  if (checker == nullptr) {
+    checker =
+        std::make_unique<BatchBuilder>(*model_.flat, model_.entry, model_.features, model_.feed);
+  }
+  const auto give_back = [&] {
+    if (labelled.rows.rows > kMostKeptRows) return;  // with the memory that so many take
+    const std::lock_guard lock(check_mutex_);
+    checkers_.push_back(std::move(checker));
+  };
+  try {
+    for (const SchemaRecord& schema : formats_.schemas()) {
+      if (schema.id != labelled.rows.schema) continue;
+      checker->Check(schema, labelled.rows, labelled.labels, labelled.weights, settings_.allow_nan);
+    }
+  } catch (...) {
+    give_back();
+    throw;
+  }
+  give_back();
 }
 
 void Learner::CheckLabelValue(const FeedbackItem& item) const {
@@ -154,9 +203,10 @@ void Learner::CheckLabelValue(const FeedbackItem& item) const {
 }
 
 void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
-  if (const Status refusal = Refusal(); !refusal.ok()) return done(refusal, {});
+  if (const Status refusal = RefusalOfMore(); !refusal.ok()) return done(refusal, {});
   FeedbackRecord record;
   int64_t time = 0;
+  uint64_t bytes = 0;
   std::string payload;
   try {
     if (request.items.empty()) Fail("there is no feedback in the request");
@@ -166,6 +216,8 @@ void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
       time = std::max(time, stamp);
       record.items.push_back({std::move(item.id), item.row, std::move(item.event), item.value,
                               std::move(item.idempotency_key), stamp});
+      bytes += Join::BytesOf(record.items.back());
+      if (record.items.size() % 16 == 0) Breathe();
     }
     payload = Encode(record);
     if (payload.size() > kMaxLogPayload) Fail("{} bytes in one request", payload.size());
@@ -181,18 +233,25 @@ void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
     };
   }
   Acknowledge<FeedbackReply>(RecordType::kFeedback, time, payload,
-                             static_cast<int64_t>(record.items.size()), std::move(done));
+                             static_cast<int64_t>(record.items.size()), bytes, std::move(done));
 }
 
 template <class Reply>
 void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& payload,
-                          int64_t count, Callback<Reply> done) {
+                          int64_t count, uint64_t bytes, Callback<Reply> done) {
   LogOffset begin = 0, end = 0;
   try {
     end = log_->Append(static_cast<uint8_t>(type), time_ns, std::as_bytes(std::span(payload)),
                        &begin);
   } catch (...) {
     return done(StatusOfException(), {});
+  }
+  {
+    // Ends of records that were appended at the same time may stand in another order; what is
+    // behind a later one is taken off with it.
+    const std::lock_guard lock(status_mutex_);
+    unread_.push_back({end, static_cast<int64_t>(bytes)});
+    unread_bytes_ += static_cast<int64_t>(bytes);
   }
   log_->WhenDurable(end, [acked = acked_, &steady = steady_, begin, end, count,
                           done = std::move(done)](const Error* error) {
@@ -203,6 +262,13 @@ void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& p
       if (acked->at.size() < kMaxRememberedAcks) acked->at[begin] = steady.Now();
     }
     done({}, Reply{count, end});
+  });
+}
+
+Status Learner::CheckEventTime(int64_t event_time_ns) const {
+  return Guarded([&]() -> Status {
+    StampOf(event_time_ns);
+    return {};
   });
 }
 

@@ -28,6 +28,7 @@ using testing::LoadLearning;
 using testing::ResponseOf;
 using testing::RollbackNow;
 using testing::TrainNow;
+using testing::WaitFor;
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kStart = 1'700'000'000 * kSecond;
@@ -538,6 +539,71 @@ TEST_F(LearnerTest, FeedbackForIdsThatNobodyKnowsIsHeldAndThenLeftOut) {
   EXPECT_EQ(status.unmatched_feedback, 2);
   EXPECT_EQ(status.examples, 1);
   EXPECT_EQ(DifferenceFromReplay(), "");
+}
+
+TEST_F(LearnerTest, AFloodOfExamplesThatWaitedWasTakenWithoutALimitOfMemory) {
+  settings["waiting_bytes"] = "65536";
+  Start();
+  WaitFor<LearningStatus>([&](auto done) { learner->Pause(std::move(done)); });
+  uint64_t taken = 0;
+  Status status;
+  for (; taken < 5000 && status.ok(); ++taken) {
+    status = TrainNow(*learner, ExampleOf(taken, kStart + static_cast<int64_t>(taken))).first;
+    EXPECT_LE(learner->status().waiting_bytes, 65536 + 200);
+  }
+  EXPECT_EQ(status.code, StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message, HasSubstr("the limit is 65536 (setting waiting_bytes)"));
+  EXPECT_THAT(status.message, HasSubstr("learning is paused"));
+  EXPECT_GT(taken, 500u);
+  EXPECT_EQ(FeedbackNow(*learner, {{.id = "x"}}).first.code, StatusCode::kResourceExhausted);
+  EXPECT_EQ(learner->status().refused_calls, 2);
+  EXPECT_GE(learner->status().waiting_bytes, 65536);
+  WaitFor<LearningStatus>([&](auto done) { learner->Resume(std::move(done)); });
+  Commit();
+  EXPECT_EQ(learner->status().examples, static_cast<int64_t>(taken) - 1);
+  EXPECT_EQ(learner->status().waiting_bytes, 0);
+  EXPECT_GT(learner->status().key_bytes, 0);
+  TrainMany(5000, 5001);
+}
+
+TEST_F(LearnerTest, FeedbackThatWaitsForImpressionsCountsAndIsRefusedToo) {
+  settings["waiting_bytes"] = "65536";
+  settings["hold"] = "30s";
+  Start();
+  Status status;
+  int64_t taken = 0;
+  for (; taken < 5000 && status.ok(); ++taken) {
+    status =
+        FeedbackNow(
+            *learner,
+            {{.id = fmt::format("nobody{}", taken), .event = "click", .event_time_ns = kStart}})
+            .first;
+  }
+  EXPECT_EQ(status.code, StatusCode::kResourceExhausted);
+  EXPECT_GT(taken, 50);
+  Commit();
+  const LearningStatus full = learner->status();
+  EXPECT_EQ(full.waiting_feedback, taken - 1);
+  EXPECT_GE(full.waiting_bytes, 65536);
+  Impression("later", 3, 45);  // time goes on, and they go
+  Commit();
+  EXPECT_EQ(learner->status().waiting_bytes, 0);
+  Click("later", 46);
+}
+
+TEST_F(LearnerTest, AnEventTimeFarAheadIsRefusedForPredictionsAsForExamples) {
+  settings["event_clock"] = "no";
+  Start();
+  const int64_t now = RealClock().Now();
+  EXPECT_TRUE(learner->CheckEventTime(0).ok());
+  EXPECT_TRUE(learner->CheckEventTime(now + kSecond).ok());
+  EXPECT_TRUE(learner->CheckEventTime(1).ok());
+  const Status ahead = learner->CheckEventTime(now + 3600 * kSecond);
+  EXPECT_EQ(ahead.code, StatusCode::kInvalidArgument);
+  EXPECT_THAT(ahead.message, HasSubstr("seconds ahead of now; 60 are allowed"));
+  const auto [train, reply] = TrainNow(*learner, ExampleOf(1, now + 3600 * kSecond));
+  EXPECT_EQ(train.code, StatusCode::kInvalidArgument);
+  EXPECT_EQ(learner->CheckEventTime(-1).code, StatusCode::kInvalidArgument);
 }
 
 TEST_F(LearnerTest, AnIdThatComesAgainIsTheFirstOnes) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
 #include "catamaran/base/suggest.h"
@@ -17,6 +18,9 @@
 
 namespace catamaran {
 namespace {
+
+constexpr int64_t kMostKeptRows = 4096;
+constexpr int64_t kRowsABreath = 16;
 
 const Function& FunctionNamed(const Program& flat, const std::string& name) {
   const Function* function = flat.items.FindFunction(name);
@@ -57,6 +61,7 @@ class RowFormats::Borrowed {
     if (!parser_) parser_ = std::make_unique<Parser>(formats);
   }
   ~Borrowed() {
+    if (parser_->block.rows() > kMostKeptRows) return;  // with the memory that so many take
     const std::lock_guard lock(formats_.mutex_);
     formats_.parsers_.push_back(std::move(parser_));
   }
@@ -237,6 +242,7 @@ LoggedRows RowFormats::FromJson(const std::vector<std::string>& rows, Parser& pa
     if (!problem.empty()) Fail(ErrorCode::kBadData, "row {}: {}", parser.block.rows(), problem);
     parser.lenient_rows += parser.features.incomplete() || parser.features.unknown() ? 1 : 0;
     parser.block.FinishRow();
+    if (parser.block.rows() % kRowsABreath == 0) Breathe();
   }
   return EncodeRows(json_id_, parser.block, parser.block.rows());
 }
@@ -249,6 +255,7 @@ void RowFormats::LabelsFromJson(const std::vector<std::string>& rows, Parser& pa
     if (!problem.empty())
       Fail(ErrorCode::kBadData, "row {}: {}", parser.label_block.rows(), problem);
     parser.label_block.FinishRow();
+    if (parser.label_block.rows() % kRowsABreath == 0) Breathe();
   }
   const RowBlock* block = &parser.label_block;
   if (label_transform_) {

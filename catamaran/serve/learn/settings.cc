@@ -98,6 +98,7 @@ Setters SettersOf(LearnSettings& s) {
       {"key_horizon", duration(s.join.key_horizon_ns)},
       {"max_keys", count(s.join.max_keys, 0)},
       {"max_waiting", count(s.join.max_waiting, 1)},
+      {"waiting_bytes", count(s.waiting_bytes, 1 << 16)},
       {"sync", [&s](std::string_view text,
                     const std::string& what) { s.log.sync = ParseSync(text, what); }},
       {"sync_interval", duration(s.log.interval)},

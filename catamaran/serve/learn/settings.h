@@ -41,6 +41,9 @@ struct LearnSettings {
   int64_t tick_ns = 1'000'000'000;
   int64_t max_ahead_ns = 60'000'000'000;
 
+  // Memory of feedback and examples that wait to be learned from; beyond it calls are refused.
+  int64_t waiting_bytes = int64_t{256} << 20;
+
   bool allow_nan = false;  // examples may have features that are no numbers
 
   LogOptions log;

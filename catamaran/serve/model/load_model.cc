@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "catamaran/base/error.h"
@@ -96,6 +98,61 @@ void DamageIsPassed(FileSystem& fs, const std::string& directory) noexcept {
   } catch (const std::exception&) {
     // Then the next start verifies once more than it had to.
   }
+}
+
+namespace {
+
+// Whether a file begins, behind blanks and comments, with "program NAME".
+bool IsProgram(const FileSystem& fs, const std::string& path) {
+  const std::string text = fs.ReadAll(path);
+  std::string_view rest = text;
+  const auto skip_blanks = [&] {
+    rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+  };
+  skip_blanks();
+  while (rest.starts_with("//") || rest.starts_with('#')) {
+    rest.remove_prefix(std::min(rest.find('\n'), rest.size()));
+    skip_blanks();
+  }
+  constexpr std::string_view kWord = "program";
+  if (!rest.starts_with(kWord)) return false;
+  rest.remove_prefix(kWord.size());
+  if (!rest.starts_with(' ') && !rest.starts_with('\t')) return false;
+  skip_blanks();
+  if (rest.empty()) return false;
+  const char c = rest.front();
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+// PATH of a line "PATH:NUMBER: …"; empty if it is none.
+std::string PathOfMessage(std::string_view line) {
+  for (size_t colon = line.find(':'); colon != line.npos; colon = line.find(':', colon + 1)) {
+    const size_t end = line.find_first_not_of("0123456789", colon + 1);
+    if (end != line.npos && end > colon + 1 && line[end] == ':') {
+      return std::string(line.substr(0, colon));
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string WithoutForeignLines(const FileSystem& fs, const std::string& message) {
+  std::string_view rest = message;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string path = PathOfMessage(line);
+    if (path.empty() || path.ends_with(".features")) continue;
+    try {
+      if (IsProgram(fs, path)) continue;
+    } catch (const std::exception&) {
+      // It cannot be read, and yet there are lines of it.
+    }
+    return fmt::format(
+        "{} is not a program: a program begins with 'program NAME'; its lines are not shown", path);
+  }
+  return message;
 }
 
 namespace {

@@ -41,6 +41,11 @@ HostedModel LoadModel(FileSystem& fs, const Vocabulary& words, const std::string
 // The state that a model of this program and directory begins with, into `state` and `loaded`.
 void LoadStateOf(HostedModel& model);
 
+// The message of an Error of LoadModel for somebody who may name files of this machine, but not
+// read them: where it shows lines of a file that is neither a program nor called *.features, it
+// says only that.
+std::string WithoutForeignLines(const FileSystem& fs, const std::string& message);
+
 // As LoadModel, but for the state: an Error if the files are wrong.
 void CheckModel(FileSystem& fs, const Vocabulary& words, const std::string& name,
                 const ModelConfig& config);

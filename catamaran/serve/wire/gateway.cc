@@ -30,8 +30,13 @@ void CallMetrics::Count(StatusCode code, TimePoint began) const {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }
 
-Gateway::Gateway(Server& server, Metrics& metrics, const Tokens& tokens)
-    : server_(server), metrics_(metrics), tokens_(tokens) {
+Gateway::Gateway(Server& server, Metrics& metrics, const Tokens& tokens,
+                 const GatewayOptions& options)
+    : server_(server),
+      metrics_(metrics),
+      tokens_(tokens),
+      options_(options),
+      large_(metrics, options.large_threads) {
   worker_ = StartThread("of tasks that take long", [this] { Work(); });
   try {
     ticker_ = StartThread("of watches", [this] { Tick(); });

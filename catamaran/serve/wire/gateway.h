@@ -22,6 +22,7 @@
 #include "catamaran/serve/metrics.h"
 #include "catamaran/serve/server.h"
 #include "catamaran/serve/wire/auth/tokens.h"
+#include "catamaran/serve/wire/large_requests.h"
 
 namespace catamaran {
 
@@ -39,16 +40,25 @@ class CallMetrics {
   std::shared_ptr<Histogram> seconds_;
 };
 
+struct GatewayOptions {
+  // Rows or items of one request, whatever it asks for; counted before they are read.
+  int64_t max_rows = 65'536;
+  int large_threads = 2;  // that read large requests
+};
+
 class Gateway {
  public:
-  // All three outlive it.
-  Gateway(Server& server, Metrics& metrics, const Tokens& tokens);
+  // The first three outlive it.
+  Gateway(Server& server, Metrics& metrics, const Tokens& tokens,
+          const GatewayOptions& options = {});
   // Waits for what was begun by Later.
   ~Gateway();
 
   Server& server() const { return server_; }
   Metrics& metrics() const { return metrics_; }
   const Tokens& tokens() const { return tokens_; }
+  int64_t max_rows() const { return options_.max_rows; }
+  LargeRequests& large() { return large_; }
 
   // The server's, with what the protocols add.
   ServerMetadata Metadata() const;
@@ -75,6 +85,7 @@ class Gateway {
   Server& server_;
   Metrics& metrics_;
   const Tokens& tokens_;
+  const GatewayOptions options_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -82,6 +93,7 @@ class Gateway {
   std::deque<std::weak_ptr<Ticked>> ticked_;
   bool stop_ = false;
   std::thread worker_, ticker_;
+  LargeRequests large_;  // ends first
 };
 
 }  // namespace catamaran

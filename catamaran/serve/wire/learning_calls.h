@@ -56,6 +56,10 @@ void VisitStatus(const LearningStatus& status, Visit&& visit) {
   visit("dropped_examples", status.dropped_examples);
   visit("lost_impressions", status.lost_impressions);
   visit("feedback_for_lost", status.feedback_for_lost);
+  visit("dropped_feedback", status.dropped_feedback);
+  visit("refused_calls", status.refused_calls);
+  visit("waiting_bytes", status.waiting_bytes);
+  visit("key_bytes", status.key_bytes);
   visit("loss", status.loss);
   visit("window_examples", status.window.examples);
   visit("window_auc", status.window.auc);

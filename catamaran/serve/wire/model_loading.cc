@@ -61,6 +61,7 @@ LoadSettings ParseConfig(const std::string& text) {
 
 Status LoadModel(Server& server, const std::string& model, const LoadSettings& settings) {
   ModelConfig config;
+  config.quote_any_file = false;
   try {
     LoadSettings all = settings;
     if (const auto text = all.find("config"); text != all.end()) {

@@ -6,8 +6,10 @@
 #include <bit>
 #include <cstring>
 #include <iterator>
+#include <unordered_set>
 #include <utility>
 
+#include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/base/unaligned.h"
 #include "catamaran/serve/wire/datatype.h"
@@ -57,6 +59,14 @@ void CheckElementCount(std::string_view name, const Shape& shape, uint64_t found
   }
 }
 
+void CheckRowCount(std::string_view what, uint64_t found, int64_t most) {
+  if (found <= static_cast<uint64_t>(most)) return;
+  throw TooManyRows(
+      fmt::format("the request has {} {}; this service takes at most {} in one (option "
+                  "--max-rows-per-request): send several requests",
+                  found, what, most));
+}
+
 void RequestInputs::AddRaw(std::string_view name, std::string_view datatype,
                            std::span<const int64_t> dims, std::string_view bytes) {
   const Shape shape = InputShape(name, dims);
@@ -96,7 +106,26 @@ void RequestInputs::AddTexts(std::string_view name, std::span<const int64_t> dim
   columns_.push_back(std::move(column));
 }
 
-void RequestInputs::AddRow(std::string row) { rows_.push_back(std::move(row)); }
+void RequestInputs::AddRow(std::string row) {
+  rows_.push_back(std::move(row));
+  if (rows_.size() % 64 == 0) Breathe();
+}
+
+void RequestInputs::CheckTensorRows() const {
+  constexpr std::string_view kOffsets = ".offsets";
+  std::unordered_set<std::string_view> ragged;
+  for (const Column& column : columns_) {
+    const std::string_view name = column.name;
+    if (name.ends_with(kOffsets)) ragged.insert(name.substr(0, name.size() - kOffsets.size()));
+  }
+  for (const Column& column : columns_) {
+    // Of values that stand one after another, the offsets count the rows: one more than there are.
+    if (column.shape.rank() == 0 || ragged.contains(column.name)) continue;
+    const int64_t extra = column.name.ends_with(kOffsets) ? 1 : 0;
+    CheckRowCount("rows", static_cast<uint64_t>(std::max<int64_t>(0, column.shape[0] - extra)),
+                  max_rows_);
+  }
+}
 
 void RequestInputs::CheckNames() const {
   std::vector<std::string_view> names;
@@ -113,6 +142,7 @@ void RequestInputs::MoveTo(std::vector<NamedTensor>& inputs, std::vector<std::st
   }
   if (columns_.size() > 1) CheckNames();
   if (columns_.size() == 1 && texts_ && columns_[0].name == "rows") {
+    CheckRowCount("rows", columns_[0].texts.size(), max_rows_);
     rows = std::move(columns_[0].texts);
   } else if (texts_) {
     AppendRows(rows);
@@ -142,6 +172,7 @@ void RequestInputs::AppendRows(std::vector<std::string>& rows) const {
     names.emplace_back();
     AppendJsonText(names.back(), column.name);
   }
+  CheckRowCount("rows", static_cast<uint64_t>(count), max_rows_);
   size_t bytes = 0;
   for (int64_t row = 0; row < count; ++row) {
     std::string out = "{";
@@ -171,6 +202,7 @@ void RequestInputs::AppendRows(std::vector<std::string>& rows) const {
       Fail("{} rows of {} columns are too much for one request", count, columns_.size());
     }
     rows.push_back(std::move(out));
+    if (rows.size() % 16 == 0) Breathe();
   }
 }
 

@@ -17,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,7 @@ class TestLearning final : public Learning {
   mutable std::mutex mutex;
   std::vector<TrainRequest> trained;
   std::vector<FeedbackRequest> feedback;
+  std::thread::id thread;  // of the last Train or Feedback
   LearningStatus now;
 };
 
@@ -77,6 +79,8 @@ class TestServer final : public Server {
   bool WaitHeld(size_t count);
 
   InferRequest last() const;
+  // That the last request came by.
+  std::thread::id last_thread() const;
 
   std::atomic<bool> ready = true;
   std::vector<uint64_t> latency_counts = {0, 0, 0};
@@ -93,6 +97,7 @@ class TestServer final : public Server {
   std::condition_variable changed_;
   std::vector<Held> held_;
   InferRequest last_;
+  std::thread::id last_thread_;
 };
 
 }  // namespace catamaran

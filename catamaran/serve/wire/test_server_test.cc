@@ -55,6 +55,7 @@ void TestLearning::Train(TrainRequest request, Callback<TrainReply> done) {
     now.examples += reply.rows;
     reply.log_offset = static_cast<uint64_t>(now.examples) * 100;
     trained.push_back(std::move(request));
+    thread = std::this_thread::get_id();
   }
   done({}, reply);
 }
@@ -66,6 +67,7 @@ void TestLearning::Feedback(FeedbackRequest request, Callback<FeedbackReply> don
     reply.items = static_cast<int64_t>(request.items.size());
     now.feedback += reply.items;
     feedback.push_back(std::move(request));
+    thread = std::this_thread::get_id();
   }
   done({}, reply);
 }
@@ -117,6 +119,7 @@ void TestServer::Infer(InferRequest request, InferDone done) {
   {
     const std::lock_guard lock(mutex_);
     last_ = request;
+    last_thread_ = std::this_thread::get_id();
     if (request.model == "held") {
       held_.push_back({std::move(request), std::move(done)});
       changed_.notify_all();
@@ -220,6 +223,11 @@ void TestServer::Release() {
 bool TestServer::WaitHeld(size_t count) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return held_.size() >= count; });
+}
+
+std::thread::id TestServer::last_thread() const {
+  const std::lock_guard lock(mutex_);
+  return last_thread_;
 }
 
 InferRequest TestServer::last() const {

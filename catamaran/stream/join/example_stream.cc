@@ -21,6 +21,16 @@ void ExampleStream::Wait(JoinedExample example) {
   }
 }
 
+uint64_t ExampleStream::BytesOfExample(size_t labels) {
+  // The labels stand in memory of their own.
+  return sizeof(JoinedExample) + std::max<size_t>(32, (labels * sizeof(float) + 8 + 15) / 16 * 16);
+}
+
+uint64_t ExampleStream::waiting_bytes() const {
+  const size_t labels = waiting_.empty() ? 0 : waiting_.front().labels.size();
+  return waiting_.size() * BytesOfExample(labels) + join_.held_bytes();
+}
+
 void ExampleStream::Apply(const LogRecord& record, StreamAction& action) {
   action.kind = StreamAction::Kind::kNothing;
   action.examples.clear();

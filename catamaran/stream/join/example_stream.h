@@ -69,11 +69,16 @@ class ExampleStream {
   const SchemaRecord& FindSchema(uint64_t id) const;
 
   int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }
+  // Memory of examples that wait and of feedback that is held.
+  uint64_t waiting_bytes() const;
+  // The part of it of an example with so many labels.
+  static uint64_t BytesOfExample(size_t labels);
   bool paused() const { return paused_; }
   int64_t clock_ns() const { return join_.clock_ns(); }
   const Join& join() const { return join_; }
   const StreamCounts& counts() const { return counts_; }
   size_t remembered_keys() const { return keys_.size(); }
+  uint64_t key_bytes() const { return keys_.bytes(); }
 
   // A guard refused the step: a Refusal record is to come. Those for which none has come yet.
   void NoteRefusal(int64_t step);

@@ -12,6 +12,14 @@ namespace {
 
 // Of one entry in maps and queues, about.
 constexpr uint64_t kOverhead = 256;
+// The same of feedback, measured.
+constexpr uint64_t kHeldOverhead = 416;
+
+// What a text takes beside the string itself.
+uint64_t HeapBytes(const std::string& text) {
+  constexpr size_t kWithin = 15;
+  return text.size() <= kWithin ? 0 : (text.size() + 1 + 8 + 15) / 16 * 16;
+}
 
 int64_t AddTimes(int64_t a, int64_t b) {
   int64_t sum = 0;
@@ -32,8 +40,9 @@ uint64_t Join::Open::bytes() const {
   return kOverhead + 2 * (id.size() + session.size()) + decided.size() * sizeof(Decided);
 }
 
-uint64_t Join::Held::bytes() const {
-  return kOverhead + 2 * item.id.size() + item.event.size() + item.idempotency_key.size();
+uint64_t Join::BytesOf(const FeedbackRecord::Item& item) {
+  return kHeldOverhead + 2 * HeapBytes(item.id) + HeapBytes(item.event) +
+         HeapBytes(item.idempotency_key);
 }
 
 void Join::SetSettings(const JoinSettings& settings, LogOffset cause) {
@@ -285,8 +294,18 @@ void Join::KeepBudget(LogOffset cause) {
   }
   while (held_bytes_ > HeldBudget() && !held_.empty()) {
     ++counts_.unmatched;
+    ++counts_.dropped;
     DropHeld(held_.begin()->first);
   }
+  ForgetDeadlines();
+}
+
+// Those of what has gone before its time; otherwise a flood of feedback that is dropped would leave
+// a deadline each.
+void Join::ForgetDeadlines() {
+  constexpr size_t kFew = 1024;
+  const size_t needed = held_.size() + open_.size() * (settings_.labels.size() + 1);
+  if (deadlines_.size() > 2 * needed + kFew) ScheduleAll();
 }
 
 LogOffset Join::OldestNeeded(LogOffset none) const {

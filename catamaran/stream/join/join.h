@@ -55,6 +55,7 @@ struct JoinCounts {
   int64_t late = 0;        // of those: after it
   int64_t duplicates = 0;  // for a label that was decided before
   int64_t unmatched = 0;   // no impression came, or no such row or event
+  int64_t dropped = 0;     // of those: held, and left out before their time for want of room
   friend bool operator==(const JoinCounts&, const JoinCounts&) = default;
 };
 
@@ -83,6 +84,9 @@ class Join {
   int64_t open_impressions() const { return static_cast<int64_t>(open_.size()); }
   int64_t held_feedback() const { return static_cast<int64_t>(held_.size()); }
   uint64_t bytes() const { return open_bytes_ + held_bytes_; }
+  uint64_t held_bytes() const { return held_bytes_; }
+  // Memory that a feedback takes while it is held.
+  static uint64_t BytesOf(const FeedbackRecord::Item& item);
 
   void Save(stream::v1::JoinState& state) const;
   // An Error if the state is damaged.
@@ -106,7 +110,7 @@ class Join {
     FeedbackRecord::Item item;
     LogOffset offset = 0;
     int64_t time_ns = 0;
-    uint64_t bytes() const;
+    uint64_t bytes() const { return BytesOf(item); }
   };
   // When something ends: a label's window (its index), an impression (kForget), or the wait of
   // feedback (kHeld). In a total order, so that what is due together ends in one order.
@@ -136,6 +140,7 @@ class Join {
   void Forget(uint64_t number);
   void DropHeld(uint64_t number);
   void KeepBudget(LogOffset cause);
+  void ForgetDeadlines();
   uint64_t OpenBudget() const { return settings_.max_bytes - settings_.max_bytes / 4; }
   uint64_t HeldBudget() const { return settings_.max_bytes / 4; }
 

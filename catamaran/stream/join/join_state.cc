@@ -34,7 +34,7 @@ void Join::Save(stream::v1::JoinState& state) const {
   }
   for (const int64_t count :
        {counts_.impressions, counts_.duplicate_impressions, counts_.closed_early, counts_.feedback,
-        counts_.matched, counts_.late, counts_.duplicates, counts_.unmatched}) {
+        counts_.matched, counts_.late, counts_.duplicates, counts_.unmatched, counts_.dropped}) {
     state.add_counts(count);
   }
 }
@@ -88,17 +88,17 @@ void Join::Load(const stream::v1::JoinState& state) {
     held.time_ns = saved.time_ns();
     loaded.IndexHeld(saved.number(), held);
   }
-  constexpr int kCounts = 8;
-  if (state.counts_size() != kCounts) {
-    Fail(ErrorCode::kStorage, "the join: damaged: {} counts; it has {}", state.counts_size(),
-         kCounts);
+  // Older versions wrote the first ones only.
+  constexpr int kLeastCounts = 8, kCounts = 9;
+  if (state.counts_size() < kLeastCounts || state.counts_size() > kCounts) {
+    Fail(ErrorCode::kStorage, "the join: damaged: {} counts; it has {}", state.counts_size(), kCounts);
   }
   int next = 0;
-  for (int64_t* count :
-       {&loaded.counts_.impressions, &loaded.counts_.duplicate_impressions,
-        &loaded.counts_.closed_early, &loaded.counts_.feedback, &loaded.counts_.matched,
-        &loaded.counts_.late, &loaded.counts_.duplicates, &loaded.counts_.unmatched}) {
-    *count = state.counts(next++);
+  for (int64_t* count : {&loaded.counts_.impressions, &loaded.counts_.duplicate_impressions,
+                         &loaded.counts_.closed_early, &loaded.counts_.feedback,
+                         &loaded.counts_.matched, &loaded.counts_.late, &loaded.counts_.duplicates,
+                         &loaded.counts_.unmatched, &loaded.counts_.dropped}) {
+    if (next < state.counts_size()) *count = state.counts(next++);
   }
   loaded.ScheduleAll();
   *this = std::move(loaded);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
@@ -211,6 +212,38 @@ TEST(Join, MemoryStaysWithinItsBudget) {
   EXPECT_EQ(static_cast<int64_t>(j.out.size()), j.join.counts().closed_early);
 }
 
+TEST(Join, AFloodOfFeedbackForNobodyTookMuchMoreMemoryThanItsBudget) {
+  const auto used = [] {
+    const auto info = mallinfo2();
+    return static_cast<int64_t>(info.uordblks + info.hblkhd);
+  };
+  const int64_t before = used();
+  if (before == 0) GTEST_SKIP() << "this allocator does not count";
+  JoinSettings settings = Settings({Click()});
+  settings.hold_ns = 600 * kSecond;
+  settings.max_bytes = 16 << 20;
+  const int64_t budget = 4 << 20;  // a quarter is for feedback
+  Joined j(settings);
+  const auto flood = [&](int from, int to) {
+    for (int i = from; i < to; ++i) {
+      j.Feedback(100, fmt::format("0b5b4a34-c8f3-4f13-8aef-{:012}", i));
+    }
+  };
+  flood(0, 8'000);
+  EXPECT_EQ(j.join.counts().dropped, 0);
+  const int64_t counted = static_cast<int64_t>(j.join.held_bytes());
+  EXPECT_NEAR(static_cast<double>(used() - before), static_cast<double>(counted), 0.2 * counted);
+  flood(8'000, 400'000);
+  EXPECT_LE(static_cast<int64_t>(j.join.held_bytes()), budget);
+  EXPECT_LE(used() - before, budget + budget / 4);
+  const JoinCounts& counts = j.join.counts();
+  EXPECT_EQ(counts.dropped + j.join.held_feedback(), 400'000);
+  EXPECT_EQ(counts.unmatched, counts.dropped);
+  // The newest are still waited for.
+  j.Impression(100, "0b5b4a34-c8f3-4f13-8aef-000000399999");
+  EXPECT_EQ(j.Take().size(), 1u);
+}
+
 TEST(Join, OtherWindowsHoldForWhatIsOpenAndOtherLabelsCloseIt) {
   Joined j(Settings({Click()}));
   j.Impression(100, "a");
@@ -288,8 +321,20 @@ TEST(Join, ADamagedStateIsRefused) {
   EXPECT_THROW(j.join.Load(twice), Error);
   stream::v1::JoinState short_counts = state;
   short_counts.mutable_counts()->RemoveLast();
+  short_counts.mutable_counts()->RemoveLast();
   EXPECT_THROW(j.join.Load(short_counts), Error);
   EXPECT_EQ(j.join.open_impressions(), 1);  // nothing has happened
+}
+
+TEST(Join, AStateOfAnOlderVersionLacksTheLastCount) {
+  Joined j(Settings({Click()}));
+  j.Impression(100, "a");
+  stream::v1::JoinState state;
+  j.join.Save(state);
+  state.mutable_counts()->RemoveLast();
+  j.join.Load(state);
+  EXPECT_EQ(j.join.counts().impressions, 1);
+  EXPECT_EQ(j.join.counts().dropped, 0);
 }
 
 }  // namespace

@@ -86,6 +86,19 @@ grpc::ServerUnaryReactor* Begin(const Gateway& gateway, const grpc::CallbackServ
   return call;
 }
 
+// Does `read`, which returns and ends the call as the body of Begin: at once, or for a large
+// request on a thread for such.
+template <class Read>
+Status ReadHere(Gateway& gateway, UnaryCall* call, bool large, Read read) {
+  if (!large) return read();
+  const bool taken = gateway.large().Run([call, read = std::move(read)] {
+    const Status status = Guarded(read);
+    if (!status.ok()) call->End(status);
+  });
+  if (taken) return {};
+  return {StatusCode::kResourceExhausted, "too many large requests wait to be read"};
+}
+
 // The same for a body that is done when it returns.
 template <class Body>
 grpc::ServerUnaryReactor* Answer(const Gateway& gateway, const grpc::CallbackServerContext& context,

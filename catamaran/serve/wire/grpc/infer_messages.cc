@@ -8,6 +8,7 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/serve/wire/datatype.h"
+#include "catamaran/serve/wire/large_requests.h"
 #include "catamaran/serve/wire/request_parameters.h"
 
 namespace catamaran {
@@ -155,12 +156,27 @@ void ReadInputs(const InputMessages& inputs, const RawContents& raw, RequestInpu
   }
 }
 
-InferRequest ReadInferRequest(const inference::ModelInferRequest& message) {
+bool IsLarge(const inference::ModelInferRequest& message) {
+  size_t bytes = 0, raw_bytes = 0;
+  for (const std::string& raw : message.raw_input_contents()) raw_bytes += raw.size();
+  for (const InputMessage& input : message.inputs()) {
+    // As texts they are large, whichever way they come.
+    if (input.datatype() == kBytesDatatype) {
+      bytes += raw_bytes;
+      for (const std::string& text : input.contents().bytes_contents()) bytes += text.size() + 16;
+    } else if (input.has_contents()) {
+      raw_bytes += input.contents().ByteSizeLong();
+    }
+  }
+  return LargeRequests::IsLarge(bytes, raw_bytes);
+}
+
+InferRequest ReadInferRequest(const inference::ModelInferRequest& message, int64_t max_rows) {
   InferRequest request;
   request.model = message.model_name();
   request.version = message.model_version();
   request.id = message.id();
-  RequestInputs inputs;
+  RequestInputs inputs(max_rows);
   ReadInputs(message.inputs(), message.raw_input_contents(), inputs);
   inputs.MoveTo(request.inputs, request.rows);
   for (const auto& output : message.outputs()) request.outputs.push_back(output.name());

@@ -19,7 +19,11 @@ using RawContents = google::protobuf::RepeatedPtrField<std::string>;
 
 // These throw an Error that names the input or parameter if something is wrong.
 void ReadInputs(const InputMessages& inputs, const RawContents& raw, RequestInputs& into);
-InferRequest ReadInferRequest(const inference::ModelInferRequest& message);
+// TooManyRows beyond `max_rows`.
+InferRequest ReadInferRequest(const inference::ModelInferRequest& message,
+                              int64_t max_rows = kAnyRows);
+// By what it costs to read.
+bool IsLarge(const inference::ModelInferRequest& message);
 
 // Elements as raw bytes if the request had it so, or where a dtype has no field of its own.
 void WriteInferResponse(const InferResponse& response, bool raw,

@@ -96,25 +96,30 @@ grpc::ServerUnaryReactor* InferenceService::ModelInfer(Context* context,
                                                        const inference::ModelInferRequest* message,
                                                        inference::ModelInferResponse* response) {
   return Begin(gateway_, *context, infer_, Right::kInfer, [&](UnaryCall* call) -> Status {
-    InferRequest request = ReadInferRequest(*message);
-    request.deadline = std::min(request.deadline, DeadlineOf(*context));
-    request.cancelled = call->cancelled();
-    // Answers that are logged take their turn at the log: better the model's threads than ours.
-    if (IsList(request) && gateway_.server().FindLearning(request.model) == nullptr) {
-      request.run_here_ns = kLongestRun;
-    }
-    const bool raw = message->raw_input_contents_size() > 0;
-    gateway_.server().Infer(std::move(request),
-                            [call, raw, response](Status status, const InferResponse& answer) {
-                              if (status.ok()) {
-                                status = Guarded([&]() -> Status {
-                                  WriteInferResponse(answer, raw, *response);
-                                  return {};
-                                });
-                              }
-                              call->End(status);
-                            });
-    return {};
+    const bool large = IsLarge(*message);
+    const auto deadline = DeadlineOf(*context);
+    const auto read = [this, message, response, call, large, deadline]() -> Status {
+      InferRequest request = ReadInferRequest(*message, gateway_.max_rows());
+      request.deadline = std::min(request.deadline, deadline);
+      request.cancelled = call->cancelled();
+      // Answers that are logged take their turn at the log: better the model's threads than ours.
+      if (!large && IsList(request) && gateway_.server().FindLearning(request.model) == nullptr) {
+        request.run_here_ns = kLongestRun;
+      }
+      const bool raw = message->raw_input_contents_size() > 0;
+      gateway_.server().Infer(std::move(request),
+                              [call, raw, response](Status status, const InferResponse& answer) {
+                                if (status.ok()) {
+                                  status = Guarded([&]() -> Status {
+                                    WriteInferResponse(answer, raw, *response);
+                                    return {};
+                                  });
+                                }
+                                call->End(status);
+                              });
+      return {};
+    };
+    return ReadHere(gateway_, call, large, read);
   });
 }
 

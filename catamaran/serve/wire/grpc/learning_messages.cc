@@ -6,15 +6,18 @@
 
 #include "catamaran/base/error.h"
 #include "catamaran/serve/wire/grpc/infer_messages.h"
+#include "catamaran/serve/wire/large_requests.h"
 #include "catamaran/serve/wire/learning_calls.h"
 
 namespace catamaran {
 
-TrainRequest ReadTrainRequest(const v1::TrainRequest& message) {
+TrainRequest ReadTrainRequest(const v1::TrainRequest& message, int64_t max_rows) {
   TrainRequest request;
   request.model = message.model();
-  RequestInputs inputs;
+  RequestInputs inputs(max_rows);
+  inputs.BeginRows(static_cast<uint64_t>(message.rows_size()));
   ReadInputs(message.inputs(), message.raw_input_contents(), inputs);
+  inputs.CheckTensorRows();
   for (const std::string& row : message.rows()) inputs.AddRow(row);
   inputs.MoveTo(request.inputs, request.rows);
   request.event_time_ns = message.event_time_ns();
@@ -22,7 +25,8 @@ TrainRequest ReadTrainRequest(const v1::TrainRequest& message) {
   return request;
 }
 
-FeedbackRequest ReadFeedbackRequest(const v1::FeedbackRequest& message) {
+FeedbackRequest ReadFeedbackRequest(const v1::FeedbackRequest& message, int64_t max_items) {
+  CheckRowCount("items", static_cast<uint64_t>(message.items_size()), max_items);
   FeedbackRequest request;
   request.model = message.model();
   request.items.reserve(static_cast<size_t>(message.items_size()));
@@ -35,6 +39,21 @@ FeedbackRequest ReadFeedbackRequest(const v1::FeedbackRequest& message) {
                              .idempotency_key = item.idempotency_key()});
   }
   return request;
+}
+
+bool IsLarge(const v1::TrainRequest& message) {
+  size_t bytes = 0, raw_bytes = 0;
+  for (const std::string& row : message.rows()) bytes += row.size() + 16;
+  for (const std::string& raw : message.raw_input_contents()) raw_bytes += raw.size();
+  for (const auto& input : message.inputs()) {
+    if (input.has_contents()) raw_bytes += input.contents().ByteSizeLong();
+  }
+  return LargeRequests::IsLarge(bytes, raw_bytes);
+}
+
+// An item is some hundred bytes where it is kept, however few it has.
+bool IsLarge(const v1::FeedbackRequest& message) {
+  return LargeRequests::IsLarge(static_cast<size_t>(message.items_size()) * 64, 0);
 }
 
 void WriteStatus(const LearningStatus& status, v1::StatusReply& message) {

@@ -41,31 +41,41 @@ LearningService::LearningService(Gateway& gateway, Watches& watches)
 
 grpc::ServerUnaryReactor* LearningService::Train(Context* context, const v1::TrainRequest* message,
                                                  v1::TrainReply* reply) {
-  return BeginLearning(
-      gateway_, *context, train_, Right::kLearn, message->model(),
-      [&](catamaran::Learning& learning, UnaryCall* call) {
-        learning.Train(ReadTrainRequest(*message),
-                       [call, reply](const catamaran::Status& status, const TrainReply& done) {
-                         reply->set_rows(done.rows);
-                         reply->set_log_offset(done.log_offset);
-                         call->End(status);
-                       });
-      });
+  return Begin(gateway_, *context, train_, Right::kLearn, [&](UnaryCall* call) {
+    const auto read = [this, message, reply, call]() -> catamaran::Status {
+      std::shared_ptr<catamaran::Learning> learning;
+      catamaran::Status found = FindLearning(gateway_.server(), message->model(), learning);
+      if (!found.ok()) return found;
+      learning->Train(ReadTrainRequest(*message, gateway_.max_rows()),
+                      [call, reply](const catamaran::Status& status, const TrainReply& done) {
+                        reply->set_rows(done.rows);
+                        reply->set_log_offset(done.log_offset);
+                        call->End(status);
+                      });
+      return found;
+    };
+    return ReadHere(gateway_, call, IsLarge(*message), read);
+  });
 }
 
 grpc::ServerUnaryReactor* LearningService::Feedback(Context* context,
                                                     const v1::FeedbackRequest* message,
                                                     v1::FeedbackReply* reply) {
-  return BeginLearning(gateway_, *context, feedback_, Right::kLearn, message->model(),
-                       [&](catamaran::Learning& learning, UnaryCall* call) {
-                         learning.Feedback(ReadFeedbackRequest(*message),
-                                           [call, reply](const catamaran::Status& status,
-                                                         const FeedbackReply& done) {
-                                             reply->set_items(done.items);
-                                             reply->set_log_offset(done.log_offset);
-                                             call->End(status);
-                                           });
-                       });
+  return Begin(gateway_, *context, feedback_, Right::kLearn, [&](UnaryCall* call) {
+    const auto read = [this, message, reply, call]() -> catamaran::Status {
+      std::shared_ptr<catamaran::Learning> learning;
+      catamaran::Status found = FindLearning(gateway_.server(), message->model(), learning);
+      if (!found.ok()) return found;
+      learning->Feedback(ReadFeedbackRequest(*message, gateway_.max_rows()),
+                         [call, reply](const catamaran::Status& status, const FeedbackReply& done) {
+                           reply->set_items(done.items);
+                           reply->set_log_offset(done.log_offset);
+                           call->End(status);
+                         });
+      return found;
+    };
+    return ReadHere(gateway_, call, IsLarge(*message), read);
+  });
 }
 
 grpc::ServerUnaryReactor* LearningService::Commit(Context* context,

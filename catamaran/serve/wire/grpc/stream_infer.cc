@@ -53,15 +53,20 @@ void StreamInfer::OnReadDone(bool ok) {
   }
   ++inferring_;
   lock.unlock();
+  // The next is not read before this one is.
+  if (IsLarge(request_) && gateway_.large().Run([this, began] { ReadRequest(began); })) return;
+  ReadRequest(began);
+}
 
+void StreamInfer::ReadRequest(CallMetrics::TimePoint began) {
   const std::string id = request_.id();
   const bool raw = request_.raw_input_contents_size() > 0;
   InferRequest request;
   const Status status = Guarded([&]() -> Status {
-    request = ReadInferRequest(request_);
+    request = ReadInferRequest(request_, gateway_.max_rows());
     return {};
   });
-  lock.lock();
+  std::unique_lock lock(mutex_);
   reading_ = false;
   GoOn(std::move(lock));
   // While inferring_ counts this request the stream does not end.

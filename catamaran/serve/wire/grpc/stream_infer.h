@@ -38,6 +38,7 @@ class StreamInfer final : public grpc::ServerBidiReactor<inference::ModelInferRe
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
+  void ReadRequest(CallMetrics::TimePoint began);
   void OnDone() override { delete this; }
 
   void Answered(const std::string& id, Status status, const InferResponse& response, bool raw,

@@ -38,6 +38,8 @@ TestClient::TestClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
 
 TestClient::~TestClient() { Hangup(); }
 
+void TestClient::EndSending() { ::shutdown(socket_, SHUT_WR); }
+
 void TestClient::Hangup() {
   ssl_.reset();
   if (socket_ >= 0) ::close(std::exchange(socket_, -1));

@@ -25,12 +25,14 @@ struct Shared {
                        .host = with.host}),
         open(gateway.metrics().AddGauge("catamaran_http_connections", "Connections now.")),
         refused(gateway.metrics().AddCounter("catamaran_http_refused_connections_total",
-                                             "Connections beyond the limit.")) {}
+                                             "Connections beyond the limit.")),
+        malformed(gateway.metrics().AddCounter("catamaran_http_malformed_requests_total",
+                                               "Requests refused as no valid HTTP/1.1.")) {}
 
   const HttpOptions options;
   const RestService rest;
   const std::shared_ptr<Gauge> open;
-  const std::shared_ptr<Counter> refused;
+  const std::shared_ptr<Counter> refused, malformed;
   std::atomic<bool> stopping = false;
   std::atomic<size_t> body_bytes = 0;
   std::atomic<int> watches = 0;

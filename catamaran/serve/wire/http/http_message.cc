@@ -88,10 +88,14 @@ const char* HttpReason(int code) {
       return "Client Closed Request";
     case 500:
       return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
     case 503:
       return "Service Unavailable";
     case 504:
       return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
     default:
       return "";
   }

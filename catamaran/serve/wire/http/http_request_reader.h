@@ -1,109 +1,110 @@
 // serve/wire/http/http_request_reader.h
 //
-// Takes a request apart as its bytes come in: Beast's grammar, with what is of use here written
-// straight into an HttpRequest, whose memory is used again from one request to the next. Other
-// fields are checked and passed over.
+// Takes a request apart as its bytes come in, by the grammar of RFC 9112 and nothing wider. Where
+// two readers of one stream disagree about where a request ends, one client's bytes become part of
+// another's request. So whatever RFC 9112 leaves to the reader's goodwill is refused: lines that do
+// not end in CR LF, folded lines, blanks before a colon, two lengths, codings other than `chunked`.
+// After a refusal nothing more of the connection may be read.
 //
-// For http_session.h only: it includes Boost.
+// An HttpRequest's memory is used again from one request to the next.
+//
+// Thread safety: one thread at a time.
 
 #pragma once
 
-#include <boost/beast/core/string.hpp>
-#include <boost/beast/http/basic_parser.hpp>
-#include <boost/beast/http/error.hpp>
-#include <boost/beast/http/field.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "catamaran/serve/wire/http/http_message.h"
 
-namespace catamaran::http_internal {
+namespace catamaran {
 
-class RequestReader final : public boost::beast::http::basic_parser<true> {
+class RequestReader {
  public:
-  // `request` outlives it; what it said before is gone.
-  RequestReader(HttpRequest& request, size_t max_header_bytes, size_t max_body_bytes)
-      : request_(request) {
-    HttpHead& head = request_.head;
-    for (std::string* text :
-         {&head.method, &head.target, &head.authorization, &head.host, &head.origin,
-          &head.content_encoding, &head.inference_header_length, &request_.body}) {
-      text->clear();
-    }
-    header_limit(static_cast<uint32_t>(max_header_bytes));
-    body_limit(max_body_bytes);
-  }
+  // `request` outlives it and is cleared.
+  RequestReader(HttpRequest& request, size_t max_head_bytes, size_t max_body_bytes);
 
-  bool is_head() const { return is_head_; }
-  bool is_old_version() const { return is_old_version_; }
-  bool expects_continue() const { return expects_continue_; }
+  // Takes what it can use of `bytes` and returns how much that was. What it did not take stands at
+  // the beginning of the next call's bytes. It stops behind the head, and behind the request.
+  // Nothing taken, not done and not refused: it needs more. REQUIRES: neither done nor refused.
+  size_t Put(std::string_view bytes);
+
+  bool is_head_done() const { return part_ != Part::kHead && part_ != Part::kRefused; }
+  bool is_done() const { return part_ == Part::kDone; }
+  bool is_refused() const { return part_ == Part::kRefused; }
+  // Of a refused request: HTTP's code, and what is wrong, for the client.
+  int refusal_code() const { return refusal_code_; }
+  const std::string& refusal() const { return refusal_; }
+
+  // Once the head is done.
+  bool is_head() const { return request_.head.method == "HEAD"; }
+  bool is_old_version() const { return is_old_version_; }  // HTTP/1.0
+  bool keep_alive() const { return keep_alive_; }
+  bool expects_continue() const { return expects_continue_ && !is_old_version_; }
+  // Of the body; nothing if it comes in chunks.
+  std::optional<size_t> body_length() const {
+    return chunked_ ? std::nullopt : std::optional(body_length_);
+  }
+  // A lower limit of the body, before it is read.
+  void LimitBody(size_t bytes) { max_body_bytes_ = bytes; }
 
  private:
-  using Error = boost::system::error_code;
-  using View = boost::beast::string_view;
-  using Field = boost::beast::http::field;
+  enum class Part : uint8_t {
+    kHead,
+    kBody,
+    kChunkSize,
+    kChunkExtension,
+    kChunkSizeEnd,
+    kChunk,
+    kChunkEnd,
+    kChunkEndLine,
+    kTrailer,
+    kTrailerEnd,
+    kDone,
+    kRefused,
+  };
 
-  // Of fields that come twice, the first counts.
-  static void Set(std::string& text, View value) {
-    if (text.empty()) text.assign(value.data(), value.size());
-  }
-
-  void on_request_impl(boost::beast::http::verb verb, View method, View target, int version,
-                       Error&) override {
-    is_head_ = verb == boost::beast::http::verb::head;
-    is_old_version_ = version < 11;
-    Set(request_.head.method, method);
-    Set(request_.head.target, target);
-  }
-
-  void on_field_impl(Field field, View name, View value, Error&) override {
-    HttpHead& head = request_.head;
-    switch (field) {
-      case Field::authorization:
-        return Set(head.authorization, value);
-      case Field::host:
-        return Set(head.host, value);
-      case Field::origin:
-        return Set(head.origin, value);
-      case Field::content_encoding:
-        return Set(head.content_encoding, value);
-      case Field::expect:
-        expects_continue_ = boost::beast::iequals(value, "100-continue");
-        return;
-      case Field::unknown:
-        if (boost::beast::iequals(name, "Inference-Header-Content-Length")) {
-          Set(head.inference_header_length, value);
-        }
-        return;
-      default:
-        return;
-    }
-  }
-
-  void on_body_init_impl(const boost::optional<std::uint64_t>& length, Error&) override {
-    if (length) request_.body.reserve(*length);
-  }
-  size_t on_body_impl(View bytes, Error&) override {
-    request_.body.append(bytes.data(), bytes.size());
-    return bytes.size();
-  }
-  size_t on_chunk_body_impl(std::uint64_t, View bytes, Error& error) override {
-    return on_body_impl(bytes, error);
-  }
-  void on_response_impl(int, View, int, Error&) override {}
-  void on_header_impl(Error&) override {}
-  void on_chunk_header_impl(std::uint64_t, View, Error&) override {}
-  void on_finish_impl(Error&) override {}
+  void Refuse(int code, std::string why);
+  size_t PutHead(std::string_view bytes);
+  size_t PutBody(std::string_view bytes);
+  void PutChunkByte(char c);
+  void EndChunkSize();
+  void EndTrailerLine();
+  void ReadHead(std::string_view head);
+  void ReadRequestLine(std::string_view line);
+  void ReadTarget(std::string_view target);
+  void ReadField(std::string_view line);
+  void ReadContentLength(std::string_view value);
+  void ReadConnection(std::string_view value);
+  void EndHead();
+  // False, and refused, if the field was there before.
+  bool Once(uint32_t field, std::string_view name);
 
   HttpRequest& request_;
-  bool is_head_ = false, is_old_version_ = false, expects_continue_ = false;
+  const size_t max_head_bytes_;
+  size_t max_body_bytes_;
+  Part part_ = Part::kHead;
+  int refusal_code_ = 0;
+  std::string refusal_;
+
+  // The head, as far as it has come.
+  size_t scanned_ = 0, line_begin_ = 0;
+  bool skipped_line_ = false;  // an empty one in front
+
+  uint32_t fields_ = 0;  // that were there
+  bool is_old_version_ = false, keep_alive_ = false, expects_continue_ = false, chunked_ = false;
+  bool says_close_ = false, says_keep_alive_ = false;
+  std::string authority_;  // of a target that is a whole URI
+  size_t body_length_ = 0;
+
+  // The chunk, and its lines.
+  size_t chunk_left_ = 0;
+  int chunk_digits_ = 0;
+  size_t extension_bytes_ = 0, trailer_bytes_ = 0;
+  std::string trailer_line_;
 };
 
-// Whether the client sent something that is no HTTP.
-inline bool IsNoHttp(const boost::system::error_code& error) {
-  static const auto& category =
-      boost::beast::http::make_error_code(boost::beast::http::error::bad_version).category();
-  return error.category() == category;
-}
-
-}  // namespace catamaran::http_internal
+}  // namespace catamaran

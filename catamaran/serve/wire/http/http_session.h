@@ -44,7 +44,6 @@ namespace catamaran::http_internal {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
-namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
@@ -121,7 +120,6 @@ class Session final : public Connection {
   void NextRequest(std::chrono::milliseconds timeout) {
     if (shared_->stopping) return Close();
     reader_.emplace(request_, shared_->options.max_header_bytes, shared_->options.max_body_bytes);
-    header_bytes_ = 0;
     waiting_ = true;
     ExpireAfter(timeout);
     if (buffer_.size() == 0) return ReadSome();
@@ -131,7 +129,7 @@ class Session final : public Connection {
 
   void ReadSome() {
     const size_t size = ReadSize();
-    if (size == 0) return Reject(http::error::buffer_overflow);
+    if (size == 0) return Close();  // not before the reader refuses so long a head
     stream_.async_read_some(buffer_.prepare(size), [self = Self()](error_code error, size_t bytes) {
       if (error) return self->Close();
       self->buffer_.commit(bytes);
@@ -142,8 +140,9 @@ class Session final : public Connection {
   // Little for a head, so that connections that wait for one cost little.
   size_t ReadSize() const {
     size_t wanted = buffer_.capacity() - buffer_.size();
-    if (reader_->is_header_done()) {
-      wanted = std::max<size_t>(wanted, reader_->content_length_remaining().value_or(kMostRead));
+    if (reader_->is_head_done()) {
+      const auto length = reader_->body_length();
+      wanted = std::max(wanted, length ? *length - request_.body.size() : kMostRead);
     }
     return std::min(std::clamp(wanted, kLeastRead, kMostRead), buffer_.max_size() - buffer_.size());
   }
@@ -152,35 +151,22 @@ class Session final : public Connection {
   void Read() {
     while (!reader_->is_done()) {
       if (buffer_.size() == 0) return ReadSome();
-      const bool in_head = !reader_->is_header_done();
-      error_code error;
-      const size_t used = reader_->put(buffer_.data(), error);
+      const bool in_head = !reader_->is_head_done();
+      const size_t used =
+          reader_->Put({static_cast<const char*>(buffer_.data().data()), buffer_.size()});
       buffer_.consume(used);
-      if (in_head && !error) error = CountHeader(used);
-      if (error == http::error::need_more) return ReadSome();
-      if (error) return Reject(error);
-      if (in_head && reader_->is_header_done() && !OnHead()) return;
+      if (reader_->is_refused()) return Reject();
+      if (in_head && !reader_->is_head_done()) return ReadSome();
+      if (in_head && !OnHead()) return;
     }
     Handle();
   }
 
-  // The reader's own limit is for what it could not use yet.
-  error_code CountHeader(size_t bytes) {
-    header_bytes_ += bytes;
-    if (header_bytes_ > shared_->options.max_header_bytes) return http::error::header_limit;
-    return {};
-  }
-
-  void Reject(error_code error) {
+  // Where this request ends nobody knows, so nothing can follow.
+  void Reject() {
     waiting_ = false;
-    if (error == http::error::header_limit) {
-      return AnswerLast(ErrorResponse(431, "the request's headers are too long"));
-    }
-    if (error == http::error::body_limit) {
-      return AnswerLast(ErrorResponse(413, "the body is too large"));
-    }
-    if (!IsNoHttp(error)) return Close();
-    AnswerLast(ErrorResponse(400, "this is no HTTP request: " + error.message()));
+    shared_->malformed->Add();
+    AnswerLast(ErrorResponse(reader_->refusal_code(), reader_->refusal()));
   }
 
   // False if the body is not to be read, or not yet.
@@ -190,13 +176,13 @@ class Session final : public Connection {
     keep_alive_ = reader_->keep_alive();
     old_version_ = reader_->is_old_version();
     std::optional<HttpResponse> refused = shared_->rest.Refuse(request_.head, admitted_);
-    const auto length = reader_->content_length();
+    const auto length = reader_->body_length();
     if (!refused && length && *length > admitted_.max_body) {
       refused = ErrorResponse(413, fmt::format("the body has {} bytes; {} at most are taken",
                                                *length, admitted_.max_body));
     }
     if (!refused && !reader_->is_done()) {
-      reader_->body_limit(admitted_.max_body);
+      reader_->LimitBody(admitted_.max_body);
       // A body without a length counts as large as it may be.
       if (!share_.Take(length ? *length : admitted_.max_body)) {
         refused = ErrorResponse({StatusCode::kResourceExhausted, "too many bodies are under way"});
@@ -412,7 +398,6 @@ class Session final : public Connection {
   beast::flat_buffer buffer_;
   HttpRequest request_;
   std::optional<RequestReader> reader_;
-  size_t header_bytes_ = 0;
   AdmittedCall admitted_;
   // Nobody waits for answers on this connection any more.
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);

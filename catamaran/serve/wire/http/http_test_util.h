@@ -52,6 +52,8 @@ class TestClient {
   std::string ReceiveLine();
   // Whether the server closes the connection within ten seconds.
   bool IsClosed();
+  // Sends no more; answers may still come. Not for TLS.
+  void EndSending();
   // Sends no more, and reads no more.
   void Hangup();
 

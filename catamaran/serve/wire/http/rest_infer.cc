@@ -143,6 +143,7 @@ bool ReadInputsOrRows(std::string_view key, const JsonView& value, std::string_v
   if (key == "inputs") {
     value.Elements("inputs", [&](const JsonView& input) { ReadInput(input, binary, inputs); });
   } else if (key == "rows") {
+    if (value.kind() == JsonKind::kArray) inputs.BeginRows(value.node().count);
     value.Elements("rows", [&](const JsonView& row) {
       if (row.kind() != JsonKind::kObject) {
         Fail("rows: wanted objects, found {}", Describe(row.kind()));
@@ -230,14 +231,14 @@ SplitBody Split(std::string_view body, std::string_view header_length, size_t ma
   return {body.substr(0, length), body.substr(length)};
 }
 
-InferRequest ReadInferBody(const SplitBody& body, OutputForms& forms) {
+InferRequest ReadInferBody(const SplitBody& body, OutputForms& forms, int64_t max_rows) {
   // Mostly small, and one after another on the same thread: memory for it stays.
   thread_local JsonDocument kept;
   JsonDocument large;
   JsonDocument& document = body.json.size() <= kKeptJsonBytes ? kept : large;
   ParseJson(document, body.json);
   InferRequest request;
-  RequestInputs inputs;
+  RequestInputs inputs(max_rows);
   std::string_view binary = body.binary;
   JsonView(document).Members("the body", [&](std::string_view key, const JsonView& value) {
     if (ReadInputsOrRows(key, value, binary, inputs)) return;
@@ -309,11 +310,11 @@ HttpResponse WriteInferBody(const InferResponse& response, const OutputForms& fo
   return http;
 }
 
-TrainRequest ReadTrainBody(const SplitBody& body) {
+TrainRequest ReadTrainBody(const SplitBody& body, int64_t max_rows) {
   JsonDocument document;
   ParseJson(document, body.json);
   TrainRequest request;
-  RequestInputs inputs;
+  RequestInputs inputs(max_rows);
   std::string_view binary = body.binary;
   JsonView(document).Members("the body", [&](std::string_view key, const JsonView& value) {
     if (ReadInputsOrRows(key, value, binary, inputs)) return;
@@ -321,6 +322,7 @@ TrainRequest ReadTrainBody(const SplitBody& body) {
     if (key == "idempotency_key") request.idempotency_key = value.Text(key);
   });
   CheckAllRead(binary);
+  inputs.CheckTensorRows();
   inputs.MoveTo(request.inputs, request.rows);
   return request;
 }

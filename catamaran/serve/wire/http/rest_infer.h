@@ -10,10 +10,12 @@
 //
 // and, in place of inputs, "rows": [{…}, …], raw features for the model's transforms.
 //
-// Functions that read throw an Error that says what is wrong, and where.
+// Functions that read throw an Error that says what is wrong, and where; TooManyRows beyond
+// `max_rows`.
 
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -42,10 +44,10 @@ struct OutputForms {
   bool IsBinary(std::string_view output) const;
 };
 
-InferRequest ReadInferBody(const SplitBody& body, OutputForms& forms);
+InferRequest ReadInferBody(const SplitBody& body, OutputForms& forms, int64_t max_rows);
 HttpResponse WriteInferBody(const InferResponse& response, const OutputForms& forms);
 
 // The same inputs or rows, with "event_time_ns" and "idempotency_key".
-TrainRequest ReadTrainBody(const SplitBody& body);
+TrainRequest ReadTrainBody(const SplitBody& body, int64_t max_rows);
 
 }  // namespace catamaran

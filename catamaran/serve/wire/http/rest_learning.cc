@@ -7,10 +7,12 @@
 #include <optional>
 #include <type_traits>
 
+#include "catamaran/base/background.h"
 #include "catamaran/base/error.h"
 #include "catamaran/serve/wire/http/json_view.h"
 #include "catamaran/serve/wire/json_text.h"
 #include "catamaran/serve/wire/learning_calls.h"
+#include "catamaran/serve/wire/request_inputs.h"
 
 namespace catamaran {
 namespace {
@@ -76,13 +78,17 @@ void AppendFeatures(std::string& out, const std::vector<FeatureRates>& features)
   out += ']';
 }
 
-FeedbackRequest ReadFeedbackBody(std::string_view body) {
+FeedbackRequest ReadFeedbackBody(std::string_view body, int64_t max_items) {
   JsonDocument document;
   ParseJson(document, body);
   FeedbackRequest request;
   JsonView(document).Members("the body", [&](std::string_view key, const JsonView& value) {
     if (key != "items") return;
-    value.Elements("items", [&](const JsonView& item) { request.items.push_back(ReadItem(item)); });
+    if (value.kind() == JsonKind::kArray) CheckRowCount("items", value.node().count, max_items);
+    value.Elements("items", [&](const JsonView& item) {
+      request.items.push_back(ReadItem(item));
+      if (request.items.size() % 32 == 0) Breathe();
+    });
   });
   return request;
 }

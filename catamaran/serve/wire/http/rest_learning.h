@@ -14,8 +14,8 @@
 
 namespace catamaran {
 
-// These throw an Error that says what is wrong.
-FeedbackRequest ReadFeedbackBody(std::string_view body);
+// These throw an Error that says what is wrong; TooManyRows beyond `max_items`.
+FeedbackRequest ReadFeedbackBody(std::string_view body, int64_t max_items);
 // {"commit": N}
 uint64_t ReadRollbackBody(std::string_view body);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "catamaran/serve/wire/json_text.h"
 #include "catamaran/serve/wire/learning_calls.h"
 #include "catamaran/serve/wire/model_loading.h"
+#include "catamaran/serve/wire/request_inputs.h"
 
 namespace catamaran {
 namespace {
@@ -35,6 +37,12 @@ class Ending {
     if (state_->ended.exchange(true)) return;
     state_->metrics.Count(status.code, state_->began);
     state_->done(status.ok() ? std::move(response) : ErrorResponse(status));
+  }
+  // Refused, with a code of HTTP that is more exact than the status.
+  void Refuse(const Status& status, int http_code) const {
+    if (state_->ended.exchange(true)) return;
+    state_->metrics.Count(status.code, state_->began);
+    state_->done(ErrorResponse(http_code, status.message));
   }
   void operator()(const Status& status, std::string body) const {
     HttpResponse response;
@@ -130,6 +138,7 @@ struct RestService::Call {
   const HttpRequest& request;
   const Route& route;
   Ending end;
+  int64_t run_here_ns = kLongestRun;
 };
 
 RestService::RestService(Gateway& gateway, RestOptions options)
@@ -184,14 +193,44 @@ std::optional<HttpResponse> RestService::Refuse(const HttpHead& head,
   return std::nullopt;
 }
 
-void RestService::Handle(const HttpRequest& request, const Route& route, HttpDone done) const {
+// By what it costs to read.
+bool RestService::IsLarge(const HttpRequest& request) const {
+  const std::string& json_length = request.head.inference_header_length;
+  size_t json = request.body.size();
+  std::from_chars(json_length.data(), json_length.data() + json_length.size(), json);
+  json = std::min(json, request.body.size());
+  return LargeRequests::IsLarge(json, request.body.size() - json);
+}
+
+void RestService::Handle(HttpRequest& request, const Route& route, HttpDone done) const {
   const CallMetrics& metrics = metrics_[static_cast<size_t>(route.info->call)];
-  const Call call{request, route, Ending(std::move(done), metrics)};
-  const Status status = Guarded([&]() -> Status {
-    Dispatch(call);
-    return {};
+  const Ending end(std::move(done), metrics);
+  if (!IsLarge(request)) return Read({request, route, end});
+  struct Large {
+    HttpRequest request;
+    Route route;
+  };
+  const auto large = std::make_shared<Large>(
+      Large{{request.head, std::move(request.body), request.cancelled}, route});
+  const bool taken = gateway_.large().Run([this, large, end] {
+    if (large->request.cancelled != nullptr && *large->request.cancelled) {
+      return end({StatusCode::kCancelled, "the client has gone"}, std::string());
+    }
+    Read({large->request, large->route, end, /*run_here_ns=*/0});
   });
-  if (!status.ok()) call.end(status, std::string());
+  if (!taken) {
+    end({StatusCode::kResourceExhausted, "too many large requests wait to be read"}, std::string());
+  }
+}
+
+void RestService::Read(const Call& call) const {
+  try {
+    Dispatch(call);
+  } catch (const TooManyRows& error) {
+    call.end.Refuse({StatusCode::kInvalidArgument, error.what()}, 413);
+  } catch (...) {
+    call.end(StatusOfException(), std::string());
+  }
 }
 
 void RestService::Dispatch(const Call& call) const {
@@ -248,11 +287,11 @@ void RestService::Infer(const Call& call) const {
   OutputForms forms;
   InferRequest request = ReadInferBody(
       Split(call.request.body, call.request.head.inference_header_length, options_.max_json_bytes),
-      forms);
+      forms, gateway_.max_rows());
   request.model = call.route.model;
   request.version = call.route.version;
   request.cancelled = call.request.cancelled;
-  request.run_here_ns = kLongestRun;
+  request.run_here_ns = call.run_here_ns;
   gateway_.server().Infer(std::move(request), [end = call.end, forms = std::move(forms)](
                                                   Status status, const InferResponse& response) {
     HttpResponse http;
@@ -279,12 +318,13 @@ void RestService::Learn(const Call& call) const {
   switch (call.route.info->call) {
     case HttpCall::kTrain: {
       TrainRequest request = ReadTrainBody(
-          Split(body, call.request.head.inference_header_length, options_.max_json_bytes));
+          Split(body, call.request.head.inference_header_length, options_.max_json_bytes),
+          gateway_.max_rows());
       request.model = call.route.model;
       return learning->Train(std::move(request), reply());
     }
     case HttpCall::kFeedback: {
-      FeedbackRequest request = ReadFeedbackBody(body);
+      FeedbackRequest request = ReadFeedbackBody(body, gateway_.max_rows());
       request.model = call.route.model;
       return learning->Feedback(std::move(request), reply());
     }

@@ -42,12 +42,15 @@ class RestService {
   std::optional<HttpResponse> Refuse(const HttpHead& head, AdmittedCall& admitted) const;
 
   // A request that was not refused, and its route. Answers once, before it returns or later;
-  // `request` is read only before.
-  void Handle(const HttpRequest& request, const Route& route, HttpDone done) const;
+  // `request` is read only before, and its body may be moved from. A large one is read on a thread
+  // for such (LargeRequests).
+  void Handle(HttpRequest& request, const Route& route, HttpDone done) const;
 
  private:
   struct Call;
   Status CheckOrigin(const HttpHead& head, bool post) const;
+  bool IsLarge(const HttpRequest& request) const;
+  void Read(const Call& call) const;
   void Dispatch(const Call& call) const;
   void Infer(const Call& call) const;
   void Learn(const Call& call) const;
