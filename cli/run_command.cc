@@ -151,8 +151,8 @@ ExitCode Run(Session& session, const RunCommand& command) {
     PrintResult(ResultName(*executable, i), result.outputs[i], executable->output_type(i));
   }
   if (result.refused) {
-    fmt::print(stderr, "{}: a guard refused the step; the state has not changed\n",
-               command.function);
+    fmt::print(stderr, "{}: a guard refused the step; the state has not changed\n  {}\n",
+               command.function, result.why);
     return kWrong;
   }
   if (result.committed) {

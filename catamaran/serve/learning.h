@@ -145,7 +145,7 @@ struct LearningStatus {
 
   // Rows and parameters, so far, that kept numbers since the next ones would not be finite.
   int64_t unwritten = 0;
-  int64_t retried_steps = 0;  // how often a step was tried again, as something did not answer
+  int64_t retried_steps = 0;     // how often a step was tried again, as something did not answer
   int64_t dropped_feedback = 0;  // held for an impression, and left out early for want of room
   int64_t refused_calls = 0;  // of Train and Feedback since the start, since too much was waiting
   int64_t waiting_bytes = 0;  // memory of feedback and examples that wait, read or not

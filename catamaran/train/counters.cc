@@ -28,6 +28,7 @@ std::string FormatCounters(const TrainCounters& c) {
                      {"epoch", c.epoch},
                      {"refused", c.refused},
                      {"refused_in_a_row", c.refused_in_a_row},
+                     {"unwritten", c.unwritten},
                      {"seconds", c.seconds},
                      {"last_validation", c.last_validation},
                      {"validation_due", c.validation_due},
@@ -51,6 +52,7 @@ TrainCounters ParseCounters(const std::string& text, const std::string& what) {
     c.epoch = json.at("epoch");
     c.refused = json.at("refused");
     c.refused_in_a_row = json.at("refused_in_a_row");
+    c.unwritten = json.value("unwritten", int64_t{0});  // older runs did not count them
     c.seconds = NumberOr(json.at("seconds"), 0);
     c.last_validation = json.at("last_validation");
     c.validation_due = json.at("validation_due");

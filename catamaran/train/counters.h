@@ -24,7 +24,8 @@ struct TrainCounters {
   int64_t epoch = 0;
   int64_t refused = 0;
   int64_t refused_in_a_row = 0;
-  double seconds = 0;            // of training, validations included
+  int64_t unwritten = 0;  // rows and parameters that kept numbers, as the next ones are not finite
+  double seconds = 0;     // of training, validations included
   int64_t last_validation = -1;  // batches when it was; -1: none yet
   bool validation_due = false;   // it was begun and not ended
   bool finished = false;         // there was nothing left to do

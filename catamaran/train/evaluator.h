@@ -39,7 +39,14 @@ class Scorer {
          const ScorerOptions& options);
 
   bool empty() const { return pairs_.empty(); }
-  void Add(State& state, const RowBlock& rows);
+  // Predicts the rows, and measures the predictions; or in two steps, so that what fails in between
+  // has measured nothing.
+  void Add(State& state, const RowBlock& rows) {
+    Predict(state, rows);
+    Score(rows);
+  }
+  void Predict(State& state, const RowBlock& rows);
+  void Score(const RowBlock& rows);
   void AppendValues(MetricValues& values) const;
   int64_t rows() const { return pairs_.empty() ? 0 : pairs_[0].metrics.rows(); }
   void Clear();
@@ -61,6 +68,7 @@ class Scorer {
   std::unique_ptr<Feeder> infer_feeder_, label_feeder_;
   std::optional<size_t> weight_;  // index in the arguments of the labelled function
   std::vector<Pair> pairs_;
+  std::vector<Tensor> predictions_;  // of the rows that were predicted last
 };
 
 class Evaluator {

@@ -103,13 +103,16 @@ void Scorer::MakePairs(const Program& flat, const EntryPoints& entry, const Scor
   }
 }
 
-void Scorer::Add(State& state, const RowBlock& rows) {
+void Scorer::Predict(State& state, const RowBlock& rows) {
+  if (!pairs_.empty()) predictions_ = infer_->Run(state, infer_feeder_->Feed(rows)).outputs;
+}
+
+void Scorer::Score(const RowBlock& rows) {
   if (pairs_.empty()) return;
-  const RunResult result = infer_->Run(state, infer_feeder_->Feed(rows));
   const std::span<FeedValue> labels = label_feeder_->Feed(rows);
   const float* weight = weight_ ? labels[*weight_].tensor.As<float>() : nullptr;
   for (Pair& pair : pairs_) {
-    pair.metrics.Add(result.outputs[pair.result].view(), labels[pair.label].tensor, weight);
+    pair.metrics.Add(predictions_[pair.result].view(), labels[pair.label].tensor, weight);
   }
 }
 

@@ -49,8 +49,10 @@ TrainSummary Trainer::Run() {
         if (counters_.validation_due) continue;
         break;
       }
-    } catch (const Error&) {
-      // What was learned until then is good; after whatever is wrong was mended, it goes on there.
+    } catch (...) {
+      // The step that failed has changed nothing: the state is that of the steps before it, and
+      // after whatever is wrong was mended, it goes on there. (A state that is not whole refuses to
+      // be committed.)
       Keep();
       throw;
     }
@@ -82,8 +84,6 @@ bool Trainer::Step() {
     counters_.epoch = waiting_->epoch;
   }
   RunStep(*waiting_);
-  waiting_ = nullptr;
-  here_ = data_.pipeline->position();
   if (evaluator_ && options_.valid_every > 0 && counters_.batches % options_.valid_every == 0) {
     counters_.validation_due = true;
   }
@@ -104,7 +104,10 @@ void Trainer::RunStep(const Batch& batch) {
   step_.fed_.clear();
   step_.fetched_.clear();
   if (hooks_.before_step) hooks_.before_step(step_);
-  if (scorer_) Predict(batch, step_.event_time);
+  if (scorer_) {
+    const ProfilePhase phase(options_.profile, "predicting");
+    scorer_->Predict(*state_, batch.rows);
+  }
 
   const std::span<FeedValue> feeds = feeder_->Feed(batch.rows);
   for (size_t i = 0; i < feeds.size(); ++i) {
@@ -130,24 +133,33 @@ void Trainer::RunStep(const Batch& batch) {
     }
     results_->Take(result.outputs);
   }
+  // The state has learned from the batch, so this is where the run stands, whatever fails below.
+  waiting_ = nullptr;
+  here_ = data_.pipeline->position();
   CountStep(batch, step_.status);
+  if (scorer_) Score(batch, step_.event_time);
+  TellStep();
 }
 
 void Trainer::CountStep(const Batch& batch, const RunStatus& status) {
   const int64_t rows = batch.rows.rows();
   ++counters_.batches;
   counters_.rows += rows;
-  step_.results.clear();
-  for (size_t k = 0; k < results_->names().size(); ++k) {
-    step_.results.emplace_back(results_->names()[k], results_->value(k));
-    if (!status.refused) averages_.Add(k, results_->value(k), rows);
-  }
+  counters_.unwritten += status.unwritten;
   if (status.refused) {
     ++counters_.refused;
     ++counters_.refused_in_a_row;
   } else {
     counters_.refused_in_a_row = 0;
   }
+  step_.results.clear();
+  for (size_t k = 0; k < results_->names().size(); ++k) {
+    step_.results.emplace_back(results_->names()[k], results_->value(k));
+    if (!status.refused) averages_.Add(k, results_->value(k), rows);
+  }
+}
+
+void Trainer::TellStep() {
   if (counters_.batches % options_.log_every == 0) {
     LogTraining(SteadyClock().Now());
   }
@@ -156,23 +168,22 @@ void Trainer::CountStep(const Batch& batch, const RunStatus& status) {
 }
 
 void Trainer::FailRefused() {
-  const std::string loss =
-      step_.results.empty()
-          ? ""
-          : fmt::format(" (the last had {} {})", step_.results[0].first, step_.results[0].second);
+  const std::string loss = step_.results.empty() ? ""
+                                                 : fmt::format(" ({} {})", step_.results[0].first,
+                                                               step_.results[0].second);
   const int64_t refused = counters_.refused_in_a_row;
   counters_.refused_in_a_row = 0;
-  here_ = data_.pipeline->position();
-  waiting_ = nullptr;
-  Fail(ErrorCode::kBadData,
-       "{}: {} steps in a row were refused, as the loss was not finite{}; nothing was learned from "
-       "them. Step {} of the state is the last good one{}. A lower learning rate, clip() around "
-       "grad(), or a look at the rows from batch {} on may help",
-       entry_.train, refused, loss, state_->step(),
-       options_.out.empty() ? "" : ", committed in " + latest(), counters_.batches - refused + 1);
+  Fail(
+      ErrorCode::kBadData,
+      "{}: {} steps in a row were refused; nothing was learned from them. The last{}: {}. Step {} "
+      "of the state is the last good one{}. A lower learning rate, clip() around grad(), or a look "
+      "at the rows from batch {} on may help",
+      entry_.train, refused, loss, step_.status.why, state_->step(),
+      options_.out.empty() ? "" : ", committed in " + latest(), counters_.batches - refused + 1);
 }
 
-void Trainer::Predict(const Batch& batch, int64_t event_time) {
+// Measures predictions that were made before the batch was learned from.
+void Trainer::Score(const Batch& batch, int64_t event_time) {
   const OnlineOptions& online = options_.online;
   if (online.window_ns > 0) {
     if (counters_.window_end > 0 && event_time >= counters_.window_end) {
@@ -182,11 +193,7 @@ void Trainer::Predict(const Batch& batch, int64_t event_time) {
       counters_.window_end = (event_time / online.window_ns + 1) * online.window_ns;
     }
   }
-  {
-    const ProfilePhase phase(options_.profile, "predicting");
-    scorer_->Add(*state_, batch.rows);
-  }
-  // Before the batch is learned from: the window ends with it, whatever comes of the step.
+  scorer_->Score(batch.rows);
   if (online.window_rows > 0 && scorer_->rows() >= online.window_rows) EndWindow(event_time);
 }
 

@@ -212,8 +212,9 @@ class Trainer {
   bool Step();
   void RunStep(const Batch& batch);
   void CountStep(const Batch& batch, const RunStatus& status);
+  void TellStep();
   int64_t EventTimeOf(const RowBlock& rows) const;
-  void Predict(const Batch& batch, int64_t event_time);
+  void Score(const Batch& batch, int64_t event_time);
   void EndWindow(int64_t event_time);
   void LogTraining(int64_t now);
   void Validate();

@@ -109,14 +109,15 @@ std::string TrainDisplay::ProgressText() {
     text += fmt::format("  {} {}", trainer_.result_names()[k], MetricText(value));
   }
   if (counters.refused > 0) text += fmt::format("  refused {}", counters.refused);
+  if (counters.unwritten > 0) text += fmt::format("  unwritten {}", counters.unwritten);
   return text;
 }
 
 void TrainDisplay::ShowStep(const TrainStep& step) {
   if (quiet_) return;
   if (step.status.refused && trainer_.counters().refused_in_a_row == 1) {
-    Line(fmt::format("step {}: a guard refused it (the loss was not finite); nothing was learned",
-                     step.number));
+    Line(fmt::format("step {} was refused, and nothing was learned: {}", step.number,
+                     step.status.why));
   }
   const auto now = Clock::now();
   if (now < next_) return;
@@ -232,6 +233,10 @@ void TrainDisplay::ShowEnd(const TrainSummary& summary) {
              CountText(c.rows, "row"), ClockText(passed),
              WithCommas(static_cast<int64_t>(static_cast<double>(c.rows) / passed)));
   if (c.refused > 0) fmt::print("  refused     {} by a guard\n", CountText(c.refused, "step"));
+  if (c.unwritten > 0) {
+    fmt::print("  unwritten   {} kept numbers, since the next ones are not finite\n",
+               CountText(c.unwritten, "row or parameter", "rows or parameters"));
+  }
   if (summary.data.bad_rows > 0) {
     fmt::print("  bad rows    {} skipped\n", WithCommas(summary.data.bad_rows));
   }

@@ -11,8 +11,8 @@
 #include "catamaran/base/background.h"
 #include "catamaran/base/cpu.h"
 #include "catamaran/base/error.h"
-#include "catamaran/serve/learn/log_check.h"
 #include "catamaran/base/start_thread.h"
+#include "catamaran/serve/learn/log_check.h"
 #include "catamaran/serve/model/load_model.h"
 
 namespace catamaran {

@@ -280,7 +280,8 @@ void RowFormats::CheckNumbers(const Labelled& labelled) const {
   for (size_t i = 0; i < labelled.labels.size(); ++i) {
     const std::string& label = labels_[i % labels_.size()];
     const std::string problem = label_rules_.Problem(label, labelled.labels[i]);
-    if (!problem.empty()) Fail(ErrorCode::kBadData, "row {}: label '{}': {}", i / labels_.size(), label, problem);
+    if (!problem.empty())
+      Fail(ErrorCode::kBadData, "row {}: label '{}': {}", i / labels_.size(), label, problem);
   }
   for (size_t r = 0; r < labelled.weights.size(); ++r) {
     const std::string problem = label_rules_.Problem(kWeightArgument, labelled.weights[r]);

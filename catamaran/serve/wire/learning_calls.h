@@ -60,6 +60,8 @@ void VisitStatus(const LearningStatus& status, Visit&& visit) {
   visit("refused_calls", status.refused_calls);
   visit("waiting_bytes", status.waiting_bytes);
   visit("key_bytes", status.key_bytes);
+  visit("unwritten", status.unwritten);
+  visit("retried_steps", status.retried_steps);
   visit("loss", status.loss);
   visit("window_examples", status.window.examples);
   visit("window_auc", status.window.auc);

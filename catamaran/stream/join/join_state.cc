@@ -91,7 +91,8 @@ void Join::Load(const stream::v1::JoinState& state) {
   // Older versions wrote the first ones only.
   constexpr int kLeastCounts = 8, kCounts = 9;
   if (state.counts_size() < kLeastCounts || state.counts_size() > kCounts) {
-    Fail(ErrorCode::kStorage, "the join: damaged: {} counts; it has {}", state.counts_size(), kCounts);
+    Fail(ErrorCode::kStorage, "the join: damaged: {} counts; it has {}", state.counts_size(),
+         kCounts);
   }
   int next = 0;
   for (int64_t* count : {&loaded.counts_.impressions, &loaded.counts_.duplicate_impressions,
