@@ -59,3 +59,5 @@ sed 's/lr=0.02/lr=0.05/' model/program.ctm >faster.ctm
 run 0 replay model --program faster.ctm --to end --out faster
 has 'it says so' "$err" 'note: the log was written with another program'
 has 'and learns' "$out" 'saved in faster'
+
+report cli_replay
