@@ -56,6 +56,16 @@ TEST(StateFile, ValuesRowsStepAndSeedComeBack) {
   EXPECT_EQ(summary.declarations[3].at, "ctr.ctm:4");
 }
 
+TEST(StateFile, WhatACommitSaysAboutItselfComesBack) {
+  FaultyFileSystem fs;
+  const TestProgram ctr = Ctr();
+  const auto state = State::Create(ctr.flat, 1);
+  const std::string text = "catamaran features 1\noutput ip\thash(ip, salt=\"s\")\n";
+  SaveState(fs, kDirectory, ctr.flat, *state, {{"features", text}});
+  EXPECT_EQ(LoadState(fs, kDirectory, ctr.flat).info.at("features"), text);
+  EXPECT_EQ(ReadStateSummary(fs, kDirectory).info.at("features"), text);
+}
+
 TEST(StateFile, ASaveKeepsTheOneBefore) {
   FaultyFileSystem fs;
   const TestProgram ctr = Ctr();

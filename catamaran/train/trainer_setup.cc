@@ -124,6 +124,7 @@ void Trainer::OpenState() {
   counters_.settings = options_.settings;
   counters_.settings["seed"] = std::to_string(options_.seed);
   std::optional<LoadedState> loaded;
+  CommitInfo before;  // of the commit that it begins with
   if (!options_.out.empty()) {
     const bool saved = HasState(fs_, latest());
     if (saved && !options_.resume) {
@@ -138,11 +139,13 @@ void Trainer::OpenState() {
   if (loaded) {
     state_ = std::move(loaded->state);
     Resume(*loaded);
+    before = loaded->info;
   } else if (!options_.from.empty()) {
     LoadedState start = LoadState(fs_, options_.from, flat_, options_.match, options);
     state_ = std::move(start.state);
     load_warnings_ = std::move(start.warnings);
     CheckFeatures(start.info, options_.from);
+    before = std::move(start.info);
   } else {
     state_ = State::Create(flat_, options_.seed, options);
   }
@@ -152,6 +155,8 @@ void Trainer::OpenState() {
   if (options_.data.features) {
     commit.info[kFeaturesRecord] =
         RecordOfFeatures(options_.data.features, flat_, entry_, options_.feed);
+  } else if (const auto record = before.find(kFeaturesRecord); record != before.end()) {
+    commit.info.insert(*record);
   }
   commits_ = loaded ? MakeCommits(fs_, latest(), flat_, *state_, *loaded, commit)
                     : MakeCommits(fs_, latest(), flat_, *state_, commit);

@@ -390,6 +390,12 @@ TEST_F(TrainerTest, AStateWasUsedWithOtherFeaturesThanItWasTrainedWith) {
   allowed.allow_changed_features = true;
   EXPECT_EQ(message(allowed), "");
   EXPECT_EQ(message(options("// the same\n" + before, "a")), "");
+  // Rows that features made before go on under the same record.
+  TrainerOptions made = Options("c");
+  made.from = Path("a/latest");
+  made.data.pipeline.epochs = 1;
+  Run(made, 2);
+  EXPECT_THAT(message(options(other, "c")), HasSubstr("output user is hash(item)"));
 }
 
 }  // namespace

@@ -21,16 +21,18 @@ struct PredictCommand {
 };
 
 // Of the columns that infer needs, and those that are kept; labels need not be there.
-ReaderOptions ReaderFor(const TrainData& data, const Program& flat, const EntryPoints& entry,
-                        const FeedOptions& feed, const std::vector<std::string>& keep) {
+ReaderOptions ReaderFor(const FileSystem& fs, const TrainData& data, const Program& flat,
+                        const EntryPoints& entry, const FeedOptions& feed,
+                        const std::vector<std::string>& keep) {
   if (data.features) {
     return ReaderOf(*data.features, data.reader,
                     OutputsFor(*data.features, flat, {entry.infer}, feed, {}), keep);
   }
   ReaderOptions reader = data.reader;
   reader.need_columns = true;
-  if (!reader.schema || !reader.columns.empty()) return reader;
-  const FeedBinding binding(flat, *flat.items.FindFunction(entry.infer), *reader.schema, feed);
+  if (!reader.columns.empty()) return reader;
+  const Schema all = reader.schema ? *reader.schema : OpenReader(fs, data.paths, reader)->schema();
+  const FeedBinding binding(flat, *flat.items.FindFunction(entry.infer), all, feed);
   reader.columns = binding.Columns();
   for (const std::string& column : keep) {
     if (std::ranges::count(reader.columns, column) == 0) reader.columns.push_back(column);
@@ -51,8 +53,8 @@ ExitCode Predict(Session& session, const PredictCommand& command) {
   }
   const std::string directory = FindStateDirectory(session, command.state);
   // Rows are kept as they were read, so they are read here and transformed one block at a time.
-  const auto reader =
-      OpenReader(session.fs, data.paths, ReaderFor(data, file.flat, entry, feed, command.keep));
+  const auto reader = OpenReader(session.fs, data.paths,
+                                 ReaderFor(session.fs, data, file.flat, entry, feed, command.keep));
   std::shared_ptr<const RowTransform> transform;
   if (data.features) {
     transform = BindFeatures(*data.features, reader->schema(), file.flat, {entry.infer}, feed, {});

@@ -77,6 +77,15 @@ kill $service
 wait $service
 is 'the service ends in order' "$?" 0
 
+# ---- features belong to the model
+run 0 replay data/ctr --program ctr.ctm --features clicks.features --seed 1
+sed 's/hash(user)/hash(ad, salt="z")/' clicks.features >other.features
+differs='output ids is stack(hash(ad, salt="z"), hash(city)'
+run 1 replay data/ctr --program ctr.ctm --features other.features --seed 1
+has 'replay refuses others' "$err" "other.features:9: $differs"
+run 1 serve ctr.ctm --features other.features --learn --data-dir data --http 0 --grpc off
+has 'so does a restart' "$err" "other.features:9: $differs"
+
 # ---- what README.md says of the rest
 is 'the data is what the script makes' "$(bash ./make_clicks.sh && cmp clicks.csv "$source/examples/online-ctr/clicks.csv" && echo same)" same
 run 0 data head clicks.csv --print-schema

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "catamaran/base/error.h"
 #include "catamaran/base/hash.h"
+#include "catamaran/data/features/feature_binder.h"
 
 namespace catamaran {
 namespace {
@@ -50,6 +52,22 @@ uint64_t HashOf(const FittedValue& value) {
   return hash;
 }
 
+// The fitted calls that the outputs are made of.
+std::set<std::string> FitsOf(const Features& features, const std::vector<std::string>& outputs) {
+  std::set<std::string> calls;
+  const std::optional<Schema> columns = features.declared_inputs();
+  std::vector<std::string> there;
+  for (const std::string& output : features.outputs()) {
+    if (std::ranges::count(outputs, output) > 0) there.push_back(output);
+  }
+  if (features.fitted().empty() || !columns || there.empty()) return calls;
+  const auto graph = BindFeatures(features, *columns, there, Unfitted::kAllow);
+  for (const FeatureNode& node : graph->nodes()) {
+    if (features.fitted().contains(node.text)) calls.insert(node.text);
+  }
+  return calls;
+}
+
 Entries EntriesOf(const Features& features, const std::vector<std::string>& outputs) {
   const FeatureSyntax& syntax = features.syntax();
   Entries entries;
@@ -80,7 +98,8 @@ Entries EntriesOf(const Features& features, const std::vector<std::string>& outp
   if (const auto missing = features.ReaderSettings({}).text.missing_integer) {
     entries["data missing_integer"] = {std::to_string(*missing), 0};
   }
-  for (const auto& [call, value] : features.fitted()) {
+  for (const std::string& call : FitsOf(features, outputs)) {
+    const FittedValue& value = features.fitted().find(call)->second;
     entries["fit of " + QuotedText(call)] = {fmt::format("{:016x}", HashOf(value)), 0};
   }
   for (const auto& [name, file] : features.files()) {

@@ -65,6 +65,7 @@ TEST(FeaturesRecord, FitsAndFilesAreComparedByWhatTheyHold) {
                                *features.declared_inputs());
   };
   const std::string record = FeaturesRecord(fitted(1), kOutputs);
+  EXPECT_EQ(FeaturesRecord(fitted(1), {"other"}), "catamaran features 1\n");
   EXPECT_EQ(DifferenceOfFeatures(record, fitted(1), kOutputs, "r"), "");
   EXPECT_THAT(DifferenceOfFeatures(record, fitted(3), kOutputs, "r"),
               HasSubstr("fit of \"normalize(age)\" is not the one that it was"));

@@ -34,8 +34,8 @@ std::string_view NumberText(const JsonNode& node) {
 JsonRow::JsonRow(Schema schema, std::optional<int64_t> missing_integer, JsonRowRules rules)
     : schema_(std::move(schema)), missing_integer_(missing_integer), rules_(std::move(rules)) {
   names_.emplace_back();
-  for (const std::string& name : rules_.known) AddName(name).known = true;
   for (int c = 0; c < schema_.size(); ++c) AddName(schema_[c].name).column = c;
+  for (const std::string& name : rules_.known) AddName(name).known = true;
   seen_.resize(static_cast<size_t>(schema_.size()));
   defaults_.resize(seen_.size(), -1);
   for (size_t i = 0; i < rules_.defaults.size(); ++i) {

@@ -43,6 +43,10 @@ Learner::Learner(HostedModel model, const Clock& clock, const Clock& steady)
                model_.config.lenient_rows),
       state_(model_.state) {
   for (const LabelRule& rule : settings_.join.labels) {
+    if (rule.negative) {
+      const std::string problem = formats_.label_rules().Problem(rule.label, rule.negative_value);
+      if (!problem.empty()) Fail("setting {}.negative: {}", rule.label, problem);
+    }
     if (rule.late_weight != 0 && rule.late_weight != 1 && !formats_.has_weight()) {
       Fail("label {}: late examples weigh {}, but {} has no argument weight", rule.label,
            rule.late_weight, model_.entry.train);

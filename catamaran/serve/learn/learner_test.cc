@@ -445,6 +445,12 @@ TEST_F(LearnerTest, AHugeLabelWasAcknowledgedAndFrozeItsKey) {
   EXPECT_EQ(learner->log().end(), end);
 }
 
+TEST_F(LearnerTest, WhatSilenceMeansIsALabelThatTheLossTakes) {
+  settings["label.negative"] = "-1";
+  EXPECT_THAT(testing::MessageOf([&] { Start(); }),
+              HasSubstr("setting label.negative: found -1, wanted a number from 0 to 1"));
+}
+
 TEST_F(LearnerTest, ARowWithAMisspeltColumnWasLearnedFrom) {
   WriteFileAtomically(fs, "shop.features",
                       "input who: string, what: string, age: f32 = 30\n"
