@@ -217,9 +217,10 @@ void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
       time = std::max(time, stamp);
       record.items.push_back({std::move(item.id), item.row, std::move(item.event), item.value,
                               std::move(item.idempotency_key), stamp});
-      bytes += Join::BytesOf(record.items.back());
       if (record.items.size() % 16 == 0) Breathe();
     }
+    // As examples; where their impressions have not come they are held within the join's bounds.
+    bytes = record.items.size() * ExampleStream::BytesOfExample(settings_.join.labels.size());
     payload = Encode(record);
     if (payload.size() > kMaxLogPayload) Fail("{} bytes in one request", payload.size());
   } catch (const Error& error) {

@@ -177,6 +177,10 @@ TEST(LearningMessages, EveryFieldOfTheStatusIsSent) {
                               &status.duplicate_keys,
                               &status.idempotency_keys,
                               &status.dropped_examples,
+                              &status.dropped_feedback,
+                              &status.refused_calls,
+                              &status.waiting_bytes,
+                              &status.key_bytes,
                               &status.window.examples,
                               &status.freshness_count};
   for (int64_t* number : numbers) *number = 1;
