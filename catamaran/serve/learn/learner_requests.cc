@@ -241,8 +241,8 @@ void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& p
     return done(StatusOf(error), {});
   }
   {
-    // Ends of records that were appended at the same time may stand in another order; what is
-    // behind a later one is taken off with it.
+    // Records that were appended at the same time may be noted in another order. Then one is taken
+    // off a moment later, with the record behind it.
     const std::lock_guard lock(status_mutex_);
     unread_.push_back({end, static_cast<int64_t>(bytes)});
     unread_bytes_ += static_cast<int64_t>(bytes);
