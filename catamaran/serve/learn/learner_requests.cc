@@ -216,9 +216,10 @@ void Learner::Feedback(FeedbackRequest request, Callback<FeedbackReply> done) {
       time = std::max(time, stamp);
       record.items.push_back({std::move(item.id), item.row, std::move(item.event), item.value,
                               std::move(item.idempotency_key), stamp});
-      bytes += Join::BytesOf(record.items.back());
       if (record.items.size() % 16 == 0) Breathe();
     }
+    // As examples; where their impressions have not come they are held within the join's bounds.
+    bytes = record.items.size() * ExampleStream::BytesOfExample(settings_.join.labels.size());
     payload = Encode(record);
     if (payload.size() > kMaxLogPayload) Fail("{} bytes in one request", payload.size());
   } catch (...) {
@@ -247,8 +248,8 @@ void Learner::Acknowledge(RecordType type, int64_t time_ns, const std::string& p
     return done(StatusOfException(), {});
   }
   {
-    // Ends of records that were appended at the same time may stand in another order; what is
-    // behind a later one is taken off with it.
+    // Records that were appended at the same time may be noted in another order. Then one is taken
+    // off a moment later, with the record behind it.
     const std::lock_guard lock(status_mutex_);
     unread_.push_back({end, static_cast<int64_t>(bytes)});
     unread_bytes_ += static_cast<int64_t>(bytes);

@@ -142,7 +142,8 @@ std::string WithoutForeignLines(const FileSystem& fs, const std::string& message
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    const std::string path = PathOfMessage(line);
+    // A message begins with its place; what is indented belongs to it.
+    const std::string path = line.starts_with(' ') ? "" : PathOfMessage(line);
     if (path.empty() || path.ends_with(".features")) continue;
     try {
       if (IsProgram(fs, path)) continue;
@@ -150,7 +151,9 @@ std::string WithoutForeignLines(const FileSystem& fs, const std::string& message
       // It cannot be read, and yet there are lines of it.
     }
     return fmt::format(
-        "{} is not a program: a program begins with 'program NAME'; its lines are not shown", path);
+        "{} is not a program (which begins with 'program NAME') or a features file; its lines are "
+        "not shown",
+        path);
   }
   return message;
 }

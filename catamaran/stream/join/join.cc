@@ -40,7 +40,7 @@ uint64_t Join::Open::bytes() const {
   return kOverhead + 2 * (id.size() + session.size()) + decided.size() * sizeof(Decided);
 }
 
-uint64_t Join::BytesOf(const FeedbackRecord::Item& item) {
+uint64_t Join::Held::bytes() const {
   return kHeldOverhead + 2 * HeapBytes(item.id) + HeapBytes(item.event) +
          HeapBytes(item.idempotency_key);
 }

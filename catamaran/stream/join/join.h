@@ -85,8 +85,6 @@ class Join {
   int64_t held_feedback() const { return static_cast<int64_t>(held_.size()); }
   uint64_t bytes() const { return open_bytes_ + held_bytes_; }
   uint64_t held_bytes() const { return held_bytes_; }
-  // Memory that a feedback takes while it is held.
-  static uint64_t BytesOf(const FeedbackRecord::Item& item);
 
   void Save(stream::v1::JoinState& state) const;
   // An Error if the state is damaged.
@@ -110,7 +108,7 @@ class Join {
     FeedbackRecord::Item item;
     LogOffset offset = 0;
     int64_t time_ns = 0;
-    uint64_t bytes() const { return BytesOf(item); }
+    uint64_t bytes() const;
   };
   // When something ends: a label's window (its index), an impression (kForget), or the wait of
   // feedback (kHeld). In a total order, so that what is due together ends in one order.

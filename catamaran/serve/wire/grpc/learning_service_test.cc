@@ -180,6 +180,12 @@ TEST(LearningMessages, EveryFieldOfTheStatusIsSent) {
                               &status.past_problem_ns,
                               &status.lost_impressions,
                               &status.feedback_for_lost,
+                              &status.dropped_feedback,
+                              &status.refused_calls,
+                              &status.waiting_bytes,
+                              &status.key_bytes,
+                              &status.unwritten,
+                              &status.retried_steps,
                               &status.window.examples,
                               &status.freshness_count};
   for (int64_t* number : numbers) *number = 1;

@@ -25,6 +25,7 @@ struct SmugglingCase {
 
 inline std::vector<SmugglingCase> SmugglingCases() {
   using std::string;
+  using std::string_literals::operator""s;
   const string post = "POST /v2/models/sum/infer HTTP/1.1\r\n", host = "Host: localhost\r\n";
   const string json =
       R"({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 2, 3]}]})";
@@ -141,8 +142,8 @@ inline std::vector<SmugglingCase> SmugglingCases() {
       {"LF alone everywhere",
        "POST /v2/models/sum/infer HTTP/1.1\nHost: localhost\nContent-Length: 0\n\n" + hidden, 400},
       {"LF alone ends the head", post + host + "Content-Length: 0\r\n\n" + hidden, 400},
-      {"a NUL in a value", with_length(string("X: a\0b\r\n", 8)), 400},
-      {"a NUL in a name", with_length(string("X\0Y: a\r\n", 8)), 400},
+      {"a NUL in a value", with_length("X: a\0b\r\n"s), 400},
+      {"a NUL in a name", with_length("X\0Y: a\r\n"s), 400},
       {"a vertical tab before chunked",
        with_length("Transfer-Encoding: \x0b"
                    "chunked\r\n"),
@@ -209,7 +210,7 @@ inline std::vector<SmugglingCase> SmugglingCases() {
       {"CR alone behind the size", "5\rabcde\r\n0\r\n\r\n" + hidden},
       {"LF alone in an extension", "5;a\nb\r\nabcde\r\n0\r\n\r\n" + hidden},
       {"CR alone in an extension", "5;a\rb\r\nabcde\r\n0\r\n\r\n" + hidden},
-      {"a NUL in an extension", string("5;a\0\r\nabcde\r\n0\r\n\r\n", 20) + hidden},
+      {"a NUL in an extension", "5;a\0\r\nabcde\r\n0\r\n\r\n"s + hidden},
       {"an extension without end", "5;" + string(20'000, 'a') + "\r\nabcde\r\n0\r\n\r\n"},
       {"LF alone behind a chunk", "5\r\nabcde\n0\r\n\r\n" + hidden},
       {"more bytes than the size", "5\r\nabcdefg\r\n0\r\n\r\n" + hidden},
@@ -218,7 +219,7 @@ inline std::vector<SmugglingCase> SmugglingCases() {
       {"LF alone at the end", "0\r\n\n" + hidden},
       {"a request in place of the end", "0\r\n" + hidden},
       {"a folded field behind the body", "0\r\nX: y\r\n z\r\n\r\n" + hidden},
-      {"a NUL behind the body", string("0\r\nX: \0\r\n\r\n", 12) + hidden},
+      {"a NUL behind the body", "0\r\nX: \0\r\n\r\n"s + hidden},
   };
   for (const auto& [name, body] : bodies) {
     cases.push_back(
