@@ -72,6 +72,11 @@ TEST_F(ModelsThatDoNotLoad, AnInvalidProgramIsTheCallersMistake) {
   EXPECT_EQ(Load("broken.ctm").code, StatusCode::kInvalidArgument);
 }
 
+TEST_F(ModelsThatDoNotLoad, AFileThatIsNotThereIsTheCallersMistake) {
+  EXPECT_EQ(Load("nothing.ctm").code, StatusCode::kInvalidArgument);
+  EXPECT_EQ(Load("taste.ctm", "nowhere").code, StatusCode::kInvalidArgument);
+}
+
 TEST_F(ModelsThatDoNotLoad, ADamagedStateIsInternal) {
   const HostedModel model =
       LoadModel(host.fs, {StandardOps(), StandardBuilders()}, "taste", host.config, "");

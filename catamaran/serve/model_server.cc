@@ -282,6 +282,8 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
                                     DescribeError(error));
     }
   }
+  // No version learns: one that has begun must not keep the log.
+  if (config.learn && !learns && !status.ok()) learning->Drop();
   if (ended) learning->Go();
   const double seconds = SecondsSince(began);
   const int64_t step = made ? made->status().step : 0;

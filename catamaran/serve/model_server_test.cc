@@ -3,14 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <new>
 #include <thread>
 
 #include "catamaran/commit/commit_directory.h"
+#include "catamaran/ir/infer.h"
+#include "catamaran/ir/kernel.h"
 #include "catamaran/nn/standard.h"
+#include "catamaran/ops/op_list.h"
 #include "catamaran/serve/model_details.h"
 #include "catamaran/serve/serve_test_util.h"
 
@@ -215,6 +221,46 @@ TEST(ModelServer, AMistakeIsToldToWhoMadeItAlone) {
   EXPECT_TRUE(good.status().ok()) << good.status().message;
   EXPECT_EQ(bad.status().code, StatusCode::kInvalidArgument);
   EXPECT_THAT(bad.status().message, HasSubstr("taste.ctm:5"));
+}
+
+// What an op throws that is no Error, or a bug of ours, was answered with INVALID_ARGUMENT.
+TEST(ModelServer, WhatFailsInAnOpHasItsCodeAndTheProgramsLine) {
+  static std::function<void()>* fails = nullptr;
+  auto ops = std::make_shared<OpSet>();
+  DefineAllOps(*ops);
+  ops->Define("test_fail")
+      .In("x")
+      .Infer([](InferContext& c) { c.SetResult(c.type(0)); })
+      .Reference("", [](KernelContext& c) {
+        if (fails != nullptr) (*fails)();
+        std::copy_n(c.in(0).data<float>(), c.in(0).size(), c.out().data<float>());
+        return KernelStatus::kDone;
+      });
+  ModelServerOptions options;
+  options.words = {ops, StandardBuilders()};
+  TasteServer host(options);
+  WriteFileAtomically(host.fs, "fails.ctm",
+                      "program fails\nfn infer(x: f32[B]) -> (y: f32[B]) {\n"
+                      "  return test_fail(x)\n}\n");
+  host.config.program = "fails.ctm";
+  host.Load();
+  const auto code_after = [&](std::function<void()> what) {
+    fails = &what;
+    InferRequest request;
+    request.model = "taste";
+    request.inputs.push_back({"x", Tensor::FromVector<float>({1})});
+    Answer answer;
+    host.Ask(std::move(request), answer);
+    const Status status = answer.status();
+    fails = nullptr;
+    EXPECT_THAT(status.message, HasSubstr("fails.ctm:3")) << status.message;
+    return status.code;
+  };
+  EXPECT_EQ(code_after([] { Fail("wrong"); }), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code_after([] { CATAMARAN_CHECK(1 > 2); }), StatusCode::kInternal);
+  EXPECT_EQ(code_after([] { throw std::bad_alloc(); }), StatusCode::kResourceExhausted);
+  EXPECT_EQ(code_after([] { Fail(ErrorCode::kStorage, "a block is damaged"); }),
+            StatusCode::kInternal);
 }
 
 TEST(ModelServer, WrongInputsAreNamedWithBothSides) {

@@ -78,6 +78,7 @@ ServedModel::ServedModel(HostedModel model, const StartLearning& start_learning,
     }
     row_features = rows.features();
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::kResourceExhausted) throw;
     // A features file is there for rows: that it does not fit is a mistake to be told now.
     if (model_.features && model_.features->declared_inputs()) throw;
     rows_problem_ = error.what();

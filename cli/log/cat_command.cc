@@ -39,7 +39,7 @@ class Printer {
       if (!command_.id.empty() && !RecordDescriber::Mentions(record, command_.id)) return;
       Print(record, describer_.Describe(record, command_.raw));
     } catch (const Error& error) {
-      Fail("{}: the record at offset {}: {}", directory, record.offset, error.what());
+      Fail(error.code(), "{}: the record at offset {}: {}", directory, record.offset, error.what());
     }
     ++printed_;
   }

@@ -17,7 +17,7 @@ TableRows::TableRows(SavedTable saved) : saved_(std::move(saved)) {
     try {
       policies_->Load(extras);
     } catch (const Error& error) {
-      Fail("{}: {}", saved_.newest().path(), error.what());
+      Fail(error.code(), "{}: {}", saved_.newest().path(), error.what());
     }
   }
   if (!saved_.cold.empty()) cold_ = OpenColdRows(config(), saved_.cold);

@@ -106,6 +106,13 @@ run 0 "${train[@]}" "${long[@]}" --steps 3000 --out killed --resume --quiet
 is 'a run that was killed measures the same' "$(measured killed)" "$(measured long)"
 is 'and ends in the same state' "$(dense killed/latest)" "$(dense long/latest)"
 is 'and the same rows' "$(table_rows killed/latest k.csv)" "$(table_rows long/latest l.csv)"
+cp -r long hurt
+newest=hurt/latest/dense-$(for c in hurt/latest/commit-*; do echo "${c##*-}"; done | sort -n | tail -n 1).safetensors
+printf X | dd of="$newest" bs=1 seek=$(($(stat -c %s "$newest") - 1)) conv=notrunc 2>/dev/null
+run 0 "${train[@]}" "${long[@]}" --steps 3000 --out hurt --resume --quiet
+has 'a damaged commit is a warning with the name of its file' "$err" "$newest: damaged: "
+has 'which says from where it goes on' "$err" 'was loaded instead'
+is 'and it ends in the same state' "$(dense hurt/latest)" "$(dense long/latest)"
 run 1 "${train[@]}" "${long[@]}" --out cut --resume --shuffle 10
 has 'other settings are refused' "$err" 'shuffle was 65536 and is 10'
 

@@ -57,6 +57,10 @@ BatchBuilder::Group& BatchBuilder::GroupOf(const SchemaRecord& schema) {
     try {
       Bind(schema, group);
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::kResourceExhausted) {
+        groups_.erase(found);
+        throw;
+      }
       group.problem = error.what();
     }
     group.raw.Begin(schema.columns);
@@ -175,7 +179,7 @@ void BatchBuilder::Check(const SchemaRecord& schema, const LoggedRows& rows,
                          std::span<const float> labels, std::span<const float> weights,
                          bool allow_nan) {
   Group& group = GroupOf(schema);
-  if (!group.problem.empty()) Fail("{}", group.problem);
+  if (!group.problem.empty()) Fail(ErrorCode::kBadData, "{}", group.problem);
   DecodeRows(rows, schema.columns, group.raw);
   const size_t width = entry_.labels.size();
   std::vector<JoinedExample> examples(static_cast<size_t>(rows.rows));

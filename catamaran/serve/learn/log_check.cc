@@ -2,6 +2,7 @@
 
 #include "catamaran/serve/learn/log_check.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 

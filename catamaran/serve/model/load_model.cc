@@ -167,6 +167,10 @@ HostedModel ReadFiles(FileSystem& fs, const Vocabulary& words, const std::string
   model.name = name;
   model.config = config;
   model.fs = &fs;
+  // Of files that a model has saved itself it would be damage; here whoever loads it is wrong.
+  for (const std::string& path : {config.program, config.features}) {
+    if (!path.empty() && !fs.Exists(path)) Fail("{}: there is no such file", path);
+  }
   const Program written = ParseFile(fs, config.program, words.ops, *words.builders);
   model.program_text = fs.ReadAll(config.program);
   auto flat = std::make_shared<Program>(Flatten(written, *words.builders));

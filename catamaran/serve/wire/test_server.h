@@ -85,7 +85,8 @@ class TestServer final : public Server {
   std::atomic<bool> ready = true;
   std::vector<uint64_t> latency_counts = {0, 0, 0};
   std::shared_ptr<TestLearning> learning = std::make_shared<TestLearning>();
-  std::vector<std::string> loads;  // "load NAME PROGRAM", "reload NAME", "unload NAME"
+  std::vector<std::string> loads;     // "load NAME PROGRAM", "reload NAME", "unload NAME"
+  std::function<void()> infer_fails;  // what Infer throws; empty: it does not
 
  private:
   struct Held {

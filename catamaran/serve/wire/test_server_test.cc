@@ -110,6 +110,7 @@ TestServer::TestServer() = default;
 TestServer::~TestServer() { Release(); }
 
 void TestServer::Infer(InferRequest request, InferDone done) {
+  if (infer_fails) infer_fails();
   if (!ModelReady(request.model, request.version)) {
     return done({StatusCode::kNotFound, fmt::format("there is no model '{}'", request.model)}, {});
   }

@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <new>
 #include <set>
+#include <system_error>
 #include <thread>
 
+#include "catamaran/base/error.h"
 #include "catamaran/serve/wire/datatype.h"
 #include "catamaran/serve/wire/grpc/grpc_test_util.h"
 
@@ -257,6 +261,53 @@ TEST_F(InferenceGrpc, WhatTheServerRefusesKeepsItsCode) {
   request.set_model_name("sum");
   request.set_model_version("5");
   EXPECT_EQ(Infer(request, response).error_code(), grpc::NOT_FOUND);
+}
+
+struct Failure {
+  const char* name;
+  std::function<void()> what;
+  grpc::StatusCode code;
+};
+const Failure kFailures[] = {
+    {"user", [] { Fail("wrong"); }, grpc::INVALID_ARGUMENT},
+    {"check", [] { CATAMARAN_CHECK(1 > 2); }, grpc::INTERNAL},
+    {"storage", [] { Fail(ErrorCode::kStorage, "damaged"); }, grpc::INTERNAL},
+    {"unavailable", [] { Fail(ErrorCode::kUnavailable, "gone"); }, grpc::UNAVAILABLE},
+    {"memory", [] { throw std::bad_alloc(); }, grpc::RESOURCE_EXHAUSTED},
+    {"thread",
+     [] {
+       throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+     },
+     grpc::RESOURCE_EXHAUSTED},
+};
+
+TEST_F(InferenceGrpc, OnlyTheCallersMistakesAreInvalidArguments) {
+  inference::ModelInferRequest raw;
+  raw.set_model_name("sum");
+  AddInput(raw, "x", "FP32", {1, 3});
+  raw.add_raw_input_contents(std::string(12, '\0'));
+  for (const Failure& failure : kFailures) {
+    fixture.server.infer_fails = failure.what;
+    inference::ModelInferResponse response;
+    EXPECT_EQ(Infer(SumRequest(), response).error_code(), failure.code) << failure.name;
+    EXPECT_EQ(Infer(raw, response).error_code(), failure.code) << failure.name;
+  }
+}
+
+// A stream has no code for each answer: what failed is in its text, and the stream goes on.
+TEST_F(InferenceGrpc, AStreamSurvivesWhatFailsInTheServer) {
+  fixture.server.infer_fails = [] { throw std::bad_alloc(); };
+  TestContext context;
+  const auto stream = stub->ModelStreamInfer(&context);
+  inference::ModelStreamInferResponse reply;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(stream->Write(SumRequest()));
+    ASSERT_TRUE(stream->Read(&reply));
+    EXPECT_THAT(reply.error_message(), HasSubstr("out of memory"));
+  }
+  stream->WritesDone();
+  EXPECT_FALSE(stream->Read(&reply));
+  EXPECT_TRUE(stream->Finish().ok());
 }
 
 TEST_F(InferenceGrpc, ADeadlineAndATimeoutReachTheServer) {

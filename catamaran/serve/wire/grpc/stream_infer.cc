@@ -73,10 +73,15 @@ void StreamInfer::ReadRequest(CallMetrics::TimePoint began) {
   if (!status.ok()) return Answered(id, status, {}, raw, began);
   request.deadline = std::min(request.deadline, deadline_);
   request.cancelled = cancelled_;
-  gateway_.server().Infer(std::move(request),
-                          [this, id, raw, began](Status end, const InferResponse& answer) {
-                            Answered(id, std::move(end), answer, raw, began);
-                          });
+  // What Infer throws is thrown before it would call back.
+  Status thrown = Guarded([&]() -> Status {
+    gateway_.server().Infer(std::move(request),
+                            [this, id, raw, began](Status end, const InferResponse& answer) {
+                              Answered(id, std::move(end), answer, raw, began);
+                            });
+    return {};
+  });
+  if (!thrown.ok()) Answered(id, std::move(thrown), {}, raw, began);
 }
 
 void StreamInfer::Answered(const std::string& id, Status status, const InferResponse& response,

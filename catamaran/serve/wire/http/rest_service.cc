@@ -312,8 +312,16 @@ void RestService::Learn(const Call& call) const {
   }
   const std::string& body = call.request.body;
   const auto reply = [&] {
-    return
-        [end = call.end](const Status& status, const auto& made) { end(status, WriteReply(made)); };
+    return [end = call.end](Status status, const auto& made) {
+      std::string text;
+      if (status.ok()) {
+        status = Guarded([&]() -> Status {
+          text = WriteReply(made);
+          return {};
+        });
+      }
+      end(status, std::move(text));
+    };
   };
   switch (call.route.info->call) {
     case HttpCall::kTrain: {

@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <new>
+#include <system_error>
+
+#include "catamaran/base/error.h"
 #include "catamaran/serve/wire/datatype.h"
 #include "catamaran/serve/wire/http/http_test_util.h"
 #include "catamaran/serve/wire/http/routes.h"
@@ -204,6 +209,41 @@ TEST_F(Rest, WrongBodiesSayWhatIsWrong) {
       Refused(R"({"inputs": [{"name": "y", "datatype": "FP32", "shape": [1], "data": [1]}]})", "",
               "sum"),
       HasSubstr("input 'x' is missing"));
+}
+
+struct Failure {
+  const char* name;
+  std::function<void()> what;
+  int code;
+};
+const Failure kFailures[] = {
+    {"user", [] { Fail("wrong"); }, 400},
+    {"check", [] { CATAMARAN_CHECK(1 > 2); }, 500},
+    {"storage", [] { Fail(ErrorCode::kStorage, "damaged"); }, 500},
+    {"unavailable", [] { Fail(ErrorCode::kUnavailable, "gone"); }, 503},
+    {"memory", [] { throw std::bad_alloc(); }, 429},
+    {"thread",
+     [] {
+       throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+     },
+     429},
+};
+
+TEST_F(Rest, OnlyTheCallersMistakesAreBadRequestsAsJsonAndAsBytes) {
+  const std::string json =
+      R"({"inputs": [{"name": "a", "datatype": "FP32", "shape": [1], "data": [1]}]})";
+  const std::string head = R"({"inputs": [{"name": "a", "datatype": "FP32", "shape": [1],
+      "parameters": {"binary_data_size": 4}}]})";
+  for (const Failure& failure : kFailures) {
+    fixture.server.infer_fails = failure.what;
+    EXPECT_EQ(client.Call("POST", "/v2/models/echo/infer", json).status, failure.code)
+        << failure.name;
+    EXPECT_EQ(
+        client.Call("POST", "/v2/models/echo/infer", head + Bytes<float>({1}), HeaderLength(head))
+            .status,
+        failure.code)
+        << failure.name;
+  }
 }
 
 TEST_F(Rest, ModelsAreListedLoadedAndUnloaded) {
