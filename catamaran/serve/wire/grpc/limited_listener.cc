@@ -73,7 +73,15 @@ LimitedListener::LimitedListener(const std::string& host, int port, size_t max_c
   Listen(host, port);
   events_ = ::epoll_create1(EPOLL_CLOEXEC);
   stop_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  CATAMARAN_CHECK(events_ >= 0 && stop_ >= 0, "no epoll: {}", std::strerror(errno));
+  if (events_ < 0 || stop_ < 0) {
+    const int why = errno;
+    for (const int descriptor : {events_, stop_}) {
+      if (descriptor >= 0) ::close(descriptor);
+    }
+    for (const int listener : listeners_) ::close(listener);
+    Fail(ErrorCode::kResourceExhausted, "cannot wait for gRPC connections: {} (see ulimit -n)",
+         std::strerror(why));
+  }
   Watch(stop_, EPOLLIN);
   for (const int listener : listeners_) Watch(listener, EPOLLIN);
 }
@@ -93,7 +101,7 @@ void LimitedListener::Listen(const std::string& host, int port) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   const auto fail = [&](const char* why) {
-    Fail("cannot listen on {}:{} for gRPC: {}", host, port, why);
+    Fail(ErrorCode::kUnavailable, "cannot listen on {}:{} for gRPC: {}", host, port, why);
   };
   if (const int problem = ::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &hints, &found);
       problem != 0) {

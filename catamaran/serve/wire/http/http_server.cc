@@ -51,7 +51,16 @@ using Loops = std::vector<std::unique_ptr<Loop>>;
 
 Loops MakeLoops(int count) {
   Loops loops;
-  for (int i = 0; i < std::max(1, count); ++i) loops.push_back(std::make_unique<Loop>());
+  try {
+    for (int i = 0; i < std::max(1, count); ++i) {
+      loops.push_back(std::make_unique<Loop>());
+      const LoopTimer first(
+          loops.back()->io);  // a loop takes its descriptors with its first object
+    }
+  } catch (const boost::system::system_error& error) {
+    Fail(ErrorCode::kResourceExhausted, "cannot wait for HTTP connections: {} (see ulimit -n)",
+         error.what());
+  }
   return loops;
 }
 
@@ -77,8 +86,8 @@ class HttpServer::Listener {
       acceptor_.listen(1024);
       port_ = acceptor_.local_endpoint().port();
     } catch (const boost::system::system_error& error) {
-      Fail("cannot listen on {}:{} for HTTP: {}", options.host, options.port,
-           error.code().message());
+      Fail(ErrorCode::kUnavailable, "cannot listen on {}:{} for HTTP: {}", options.host,
+           options.port, error.code().message());
     }
     Accept();
     try {
