@@ -2,7 +2,7 @@
 //
 // What the processor can do. One binary holds code for several instruction sets; whoever chooses
 // between them takes an Isa as an argument, so that a lower one can be forced (for replay on
-// another machine, for tests). Nothing here is remembered between calls.
+// another machine, for tests). Nothing here is remembered between calls but the cap in max_isa.h.
 
 #pragma once
 
@@ -31,7 +31,7 @@ bool HasVnni(Isa isa);
 
 // DetectIsa(), or the instruction set named by the environment variable CATAMARAN_ISA where that is
 // lower. Throws Error if the variable names none. Read at start-up, by programs, not by the
-// library.
+// library, and given to LimitIsa (ops/max_isa.h).
 Isa IsaFromEnvironment();
 
 // What IsaFromEnvironment does with the variable's value.

@@ -8,7 +8,8 @@
 // once SyncDirectory of the directory that holds it has returned. Nothing else.
 //
 // Every failure throws an Error that says what was being done, to which path, and what the system
-// answered.
+// answered. Its code is storage; resource exhausted where there is no room, no descriptor or no
+// memory; unavailable for a lock that another holds.
 //
 // Thread safety: a FileSystem, a RandomReadFile and a MappedFile may be used from several threads
 // at once; a WritableFile by one thread at a time.

@@ -162,6 +162,25 @@ TEST_P(FileSystemTest, AnErrorSaysWhatWasDoneToWhichPathAndWhatTheSystemSaid) {
             "cannot remove " + Path("none") + ": No such file or directory");
 }
 
+TEST_P(FileSystemTest, AFailureHasTheCodeOfStorage) {
+  try {
+    fs().OpenRead(Path("missing"));
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kStorage);
+  }
+}
+
+TEST_P(FileSystemTest, ALockThatAnotherHoldsMayBeHadLater) {
+  const auto lock = fs().Lock(Path("lock"));
+  try {
+    fs().Lock(Path("lock"));
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
+  }
+}
+
 TEST_P(FileSystemTest, ALockIsHeldByOneAtATime) {
   auto lock = fs().Lock(Path("lock"));
   EXPECT_EQ(ErrorOf([&] { fs().Lock(Path("lock")); }),

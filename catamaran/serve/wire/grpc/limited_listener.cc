@@ -73,7 +73,15 @@ LimitedListener::LimitedListener(const std::string& host, int port, size_t max_c
   Listen(host, port);
   events_ = ::epoll_create1(EPOLL_CLOEXEC);
   stop_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  CATAMARAN_CHECK(events_ >= 0 && stop_ >= 0, "no epoll: {}", std::strerror(errno));
+  if (events_ < 0 || stop_ < 0) {
+    const int why = errno;
+    for (const int descriptor : {events_, stop_}) {
+      if (descriptor >= 0) ::close(descriptor);
+    }
+    for (const int listener : listeners_) ::close(listener);
+    Fail(ErrorCode::kResourceExhausted, "cannot wait for gRPC connections: {} (see ulimit -n)",
+         std::strerror(why));
+  }
   Watch(stop_, EPOLLIN);
   for (const int listener : listeners_) Watch(listener, EPOLLIN);
 }

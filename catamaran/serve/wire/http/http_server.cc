@@ -51,7 +51,16 @@ using Loops = std::vector<std::unique_ptr<Loop>>;
 
 Loops MakeLoops(int count) {
   Loops loops;
-  for (int i = 0; i < std::max(1, count); ++i) loops.push_back(std::make_unique<Loop>());
+  try {
+    for (int i = 0; i < std::max(1, count); ++i) {
+      loops.push_back(std::make_unique<Loop>());
+      const LoopTimer first(
+          loops.back()->io);  // a loop takes its descriptors with its first object
+    }
+  } catch (const boost::system::system_error& error) {
+    Fail(ErrorCode::kResourceExhausted, "cannot wait for HTTP connections: {} (see ulimit -n)",
+         error.what());
+  }
   return loops;
 }
 
