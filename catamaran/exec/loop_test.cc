@@ -1,29 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "catamaran/base/failing_memory_test_util.h"
 #include "catamaran/exec/executable.h"
 #include "catamaran/exec/test_program.h"
-
-namespace {
-std::atomic<int64_t> allocations = 0;
-}  // namespace
-
-// Counts every allocation of this test program. Inlined, the pairs would look mismatched.
-[[gnu::noinline]] void* operator new(size_t bytes) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* block = std::malloc(bytes == 0 ? 1 : bytes)) return block;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(bytes == 0 ? 1 : bytes);
-}
-[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, size_t) noexcept { std::free(block); }
 
 namespace catamaran {
 namespace {
@@ -48,9 +28,9 @@ fn f(x: f32[4], n: i64[]) {
     const FeedValue feeds[] = {x, count};
     float y[4], k = 0;
     FetchBuffer fetches[] = {{y, sizeof(y), {}}, {&k, sizeof(k), {}}};
-    const int64_t before = allocations;
+    const int64_t before = FailingMemory::requests();
     f->Run(*state, feeds, fetches);
-    const int64_t made = allocations - before;
+    const int64_t made = FailingMemory::requests() - before;
     EXPECT_EQ(k, static_cast<float>(n));
     EXPECT_EQ(y[0], static_cast<float>(n + 1));
     return made;
@@ -201,9 +181,9 @@ TEST(Loop, AChainOfSmallOpsRunsWithoutAllocating) {
   float y = 0;
   FetchBuffer fetches[] = {{&y, sizeof(y), {}}};
   f->Run(*state, feeds, fetches);
-  const int64_t before = allocations;
+  const int64_t before = FailingMemory::requests();
   for (int repeat = 0; repeat < 50; ++repeat) f->Run(*state, feeds, fetches);
-  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(FailingMemory::requests() - before, 0);
   EXPECT_EQ(y, 1);
 }
 

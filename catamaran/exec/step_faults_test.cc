@@ -17,7 +17,6 @@
 namespace catamaran {
 namespace {
 
-using ::catamaran::testing::FailingMemory;
 using test::FlatProgram;
 using test::MessageOf;
 using ::testing::HasSubstr;

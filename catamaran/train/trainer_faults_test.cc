@@ -12,7 +12,6 @@
 namespace catamaran {
 namespace {
 
-using ::catamaran::testing::FailingMemory;
 using ::catamaran::testing::FlatFrom;
 
 constexpr const char* kTwoTables = R"(program shop

@@ -18,7 +18,6 @@
 namespace catamaran {
 namespace {
 
-using ::catamaran::testing::FailingMemory;
 using testing::CommitNow;
 using testing::ExampleOf;
 using ::testing::HasSubstr;
