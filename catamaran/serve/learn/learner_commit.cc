@@ -9,6 +9,7 @@
 #include "catamaran/commit/bytes_participant.h"
 #include "catamaran/commit/commit_directory.h"
 #include "catamaran/data/features/features_record.h"
+#include "catamaran/serve/guarded.h"
 #include "catamaran/serve/learn/learner.h"
 #include "catamaran/serve/model/load_model.h"
 
@@ -111,8 +112,9 @@ void Learner::HoldForKeptCommits() {
       ExampleStream stream;
       LoadBytes(*part, stream, nullptr);
       needed_by_commit_[found.commit] = stream.OldestNeeded();
-    } catch (const Error&) {
-      // Nobody will start from it.
+    } catch (const Error& error) {
+      // No start uses a damaged commit. A whole one must keep the log that it needs.
+      if (error.code() == ErrorCode::kResourceExhausted) throw;
     }
   }
   HoldLog();
@@ -171,10 +173,10 @@ void Learner::StartCommit(int64_t now) {
   try {
     commits_->StartCommit(PositionsNow());
     committing_ = true;
-  } catch (const Error& error) {
+  } catch (const std::exception&) {
     last_commit_changes_ = -1;  // it is due again
-    Problem("commit_failed", error.what());
-    const Status status(StatusCodeOf(error.code()), error.what());
+    const Status status = StatusOfException();
+    Problem("commit_failed", status.message);
     for (CommitRequest& request : std::exchange(in_commit_, {})) request.done(status, {});
   }
 }
@@ -187,10 +189,10 @@ void Learner::FinishCommit() {
     const CommitResult result = commits_->Wait();
     Committed(result);
     reply = {result.commit, result.step, cut_position_};
-  } catch (const Error& error) {
-    status = {StatusCodeOf(error.code()), error.what()};
+  } catch (const std::exception&) {
+    status = StatusOfException();
     last_commit_changes_ = -1;  // it is due again
-    Problem("commit_failed", error.what());
+    Problem("commit_failed", status.message);
   }
   UpdateStatus();
   for (CommitRequest& request : std::exchange(in_commit_, {})) request.done(status, reply);
@@ -269,8 +271,9 @@ void Learner::BeginRollback() {
               counts.examples - before.examples,
               counts.skipped_steps - before.skipped_steps,
               counts.skipped_examples - before.skipped_examples};
-  } catch (const Error& error) {
-    return refuse(StatusCodeOf(error.code()), error.what());
+  } catch (const std::exception&) {
+    const Status status = StatusOfException();
+    return refuse(status.code, status.message);
   }
   if (!TryAppend(RecordType::kRollback, stream.clock_ns(), Encode(record))) {
     return refuse(StatusCode::kResourceExhausted, "the log has no room for the record of it");
