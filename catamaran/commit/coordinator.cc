@@ -209,8 +209,9 @@ CommitResult CommitCoordinator::Finish(Running& running) {
     try {
       std::rethrow_exception(running.error);
     } catch (const std::exception& error) {
-      Fail("{}: commit {} failed: {}. {}; the next commit will hold what this one held", directory_,
-           running.manifest.commit, error.what(),
+      Fail(CodeOf(error),
+           "{}: commit {} failed: {}. {}; the next commit will hold what this one held", directory_,
+           running.manifest.commit, DescribeError(error),
            before == 0 ? "No commit was made before"
                        : fmt::format("Commit {} stays as it is", before));
     }

@@ -68,7 +68,8 @@ std::unique_ptr<State> State::Create(const Program& flat, uint64_t seed,
         try {
           entry.table = MakeTable(declared, decl->name, options.tables, state->scratch_);
         } catch (const Error& error) {
-          Fail("{}: table @{}: {}", flat.sources().ToString(decl->at), decl->name, error.what());
+          Fail(error.code(), "{}: table @{}: {}", flat.sources().ToString(decl->at), decl->name,
+               error.what());
         }
         break;
       }

@@ -34,7 +34,8 @@ PageRange::PageRange(size_t reserve_bytes, PageMode mode) : mode_(mode) {
   void* address = mmap(nullptr, reserved_ + kSlabBytes, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) {
-    Fail("table: the system has no range of {} bytes of addresses: {}", reserved_,
+    Fail(ErrorCode::kResourceExhausted,
+         "table: the system has no range of {} bytes of addresses: {}", reserved_,
          std::strerror(errno));
   }
   const auto first = reinterpret_cast<uintptr_t>(address);
@@ -70,10 +71,11 @@ void PageRange::MapSlab(size_t at) {
     }
     // The attempt may have left a hole in the addresses.
     if (mmap(address, kSlabBytes, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED) {
-      Fail("table: no memory for more rows: {}", std::strerror(errno));
+      Fail(ErrorCode::kResourceExhausted, "table: no memory for more rows: {}",
+           std::strerror(errno));
     }
   } else if (mprotect(address, kSlabBytes, PROT_READ | PROT_WRITE) != 0) {
-    Fail("table: no memory for more rows: {}", std::strerror(errno));
+    Fail(ErrorCode::kResourceExhausted, "table: no memory for more rows: {}", std::strerror(errno));
   }
   const bool huge = BeginsHuge(at / kSlabBytes);
   madvise(address, kSlabBytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
