@@ -132,6 +132,35 @@ else
     served "-v $kilobytes"
   done
   served '-v 2000000' --learn --data-dir data
+
+  # ---- requests that need more memory than there is
+  awk 'BEGIN {
+    printf "{\"inputs\":[{\"name\":\"user\",\"datatype\":\"FP32\",\"shape\":[200000,2],\"data\":[0"
+    for (i = 1; i < 400000; ++i) printf ",0.5"
+    printf "]},{\"name\":\"item\",\"datatype\":\"INT64\",\"shape\":[200000],\"data\":[0"
+    for (i = 1; i < 200000; ++i) printf ",1"
+    printf "]}]}"
+  }' >large.json
+  : >serve.txt
+  (
+    ulimit -d 80000
+    exec "$catamaran" serve taste.ctm --http 127.0.0.1:0 --grpc off
+  ) >serve.txt 2>serve_err.txt &
+  service=$!
+  await_service "$service"
+  url=$(sed -n 's/^HTTP  //p' serve.txt)
+  asking=()
+  for _ in 1 2 3 4 5 6; do
+    curl -s -m 20 -o /dev/null "$url/v2/models/taste/infer" -d @large.json &
+    asking+=($!)
+  done
+  wait "${asking[@]}"
+  is 'a service that has no memory for a request goes on' \
+    "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$url/v2/health/ready")" 200
+  has 'the request is told' "$(curl -s -m 20 "$url/v2/models/taste/infer" -d @large.json)" 'out of memory'
+  kill -TERM "$service"
+  wait "$service"
+  is 'and it ends in order' "$?" 0
 fi
 
 # ---- descriptors
