@@ -59,6 +59,11 @@ has 'help has examples' "$out" 'Examples:'
 has 'help has exit codes' "$out" 'Exit codes'
 for command in check show run profile ops builders demo; do run 0 "$command" --help; done
 
+run 0 --max-isa plain check "$source/examples/spiral.ctm"
+run 0 check "$source/examples/spiral.ctm" --max-isa avx512
+run 2 --max-isa avx3 check "$source/examples/spiral.ctm"
+has 'instruction sets are listed' "$err" 'avx2'
+
 # ---- show
 for file in "$source"/examples/*.ctm; do
   run 0 show "$file"

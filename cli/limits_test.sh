@@ -84,7 +84,7 @@ served() {
   trap "kill -9 $service 2>/dev/null; rm -rf '$work'" EXIT
   for _ in $(seq 200); do
     kill -0 "$service" 2>/dev/null || break
-    grep -q '^ready' out.txt && kill -TERM "$service"
+    grep -q '^ready' out.txt && kill -TERM "$service" 2>/dev/null
     sleep 0.05
   done
   kill -9 "$service" 2>/dev/null && fail "ulimit $limit: catamaran serve $*: does not end" "$(cat err.txt)"
@@ -95,10 +95,14 @@ served() {
   ended "$code" "ulimit $limit: catamaran serve $*"
 }
 
+# The same with rows on disk.
+sed -e 's/^program wide/program cold/' -e 's/^  optimizer = .*/&\n  home = disk(memory="8MB")/' wide.ctm >cold.ctm
+
 # ladder FEW MANY: the rungs of this run.
 ladder() { if [ -n "$every" ]; then echo "$2"; else echo "$1"; fi; }
 
 train=(train wide.ctm --data wide.csv --batch 1000 --threads 2 --quiet)
+cold=(train cold.ctm --data wide.csv --batch 1000 --threads 2 --quiet --steps 3)
 run 0 train wide.ctm --data few.csv --batch 100 --quiet --out kept
 
 if grep -qE '__(asan|tsan)_init' "$catamaran"; then
@@ -109,6 +113,7 @@ else
     '8000 10000 12000 15000 18000 20000 25000 30000 40000 50000 60000 70000 80000 90000 100000 120000
      140000 150000 160000 180000 200000 220000 250000 280000 300000 350000 400000 500000'); do
     limited "-d $kilobytes" "${train[@]}" --out out
+    limited "-d $kilobytes" "${cold[@]}" --out out
     served "-d $kilobytes"
   done
   limited '-d 600000' "${train[@]}" --out out
@@ -127,11 +132,41 @@ else
     served "-v $kilobytes"
   done
   served '-v 2000000' --learn --data-dir data
+
+  # ---- requests that need more memory than there is
+  awk 'BEGIN {
+    printf "{\"inputs\":[{\"name\":\"user\",\"datatype\":\"FP32\",\"shape\":[200000,2],\"data\":[0"
+    for (i = 1; i < 400000; ++i) printf ",0.5"
+    printf "]},{\"name\":\"item\",\"datatype\":\"INT64\",\"shape\":[200000],\"data\":[0"
+    for (i = 1; i < 200000; ++i) printf ",1"
+    printf "]}]}"
+  }' >large.json
+  : >serve.txt
+  (
+    ulimit -d 80000
+    exec "$catamaran" serve taste.ctm --http 127.0.0.1:0 --grpc off
+  ) >serve.txt 2>serve_err.txt &
+  service=$!
+  await_service "$service"
+  url=$(sed -n 's/^HTTP  //p' serve.txt)
+  asking=()
+  for _ in 1 2 3 4 5 6; do
+    curl -s -m 20 -o /dev/null "$url/v2/models/taste/infer" -d @large.json &
+    asking+=($!)
+  done
+  wait "${asking[@]}"
+  is 'a service that has no memory for a request goes on' \
+    "$(curl -s -m 5 -o /dev/null -w '%{http_code}' "$url/v2/health/ready")" 200
+  has 'the request is told' "$(curl -s -m 20 "$url/v2/models/taste/infer" -d @large.json)" 'out of memory'
+  kill -TERM "$service"
+  wait "$service"
+  is 'and it ends in order' "$?" 0
 fi
 
 # ---- descriptors
 for number in $(ladder '4 8 16 32 64' '3 4 5 6 7 8 10 12 14 16 20 24 28 32 40 48 64 128'); do
   limited "-n $number" "${train[@]}" --steps 3 --out out
+  limited "-n $number" "${cold[@]}" --out out
   served "-n $number"
   served "-n $number" --learn --data-dir data
 done
@@ -156,6 +191,7 @@ if ! "${as_nobody[@]}" "$catamaran" --version >/dev/null 2>&1 || [ ${#as_nobody[
 else
   for number in $(ladder '1 2 4 8 12 20' '1 2 3 4 5 6 7 8 9 10 11 12 14 16 18 20 22 24 28 32 40'); do
     limited "-u $number" "${train[@]}" --steps 3 --out out
+    limited "-u $number" "${cold[@]}" --out out
     served "-u $number"
     served "-u $number" --learn --data-dir data
   done

@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstdlib>
 #include <semaphore>
 
 #include "catamaran/base/faulty_file.h"
@@ -168,6 +170,22 @@ TEST(Coordinator, AFailureInTheBackgroundIsHeardOfInWait) {
   EXPECT_THAT(MessageOf([&] { f.commits->Wait(); }), HasSubstr("No commit was made before"));
   EXPECT_THAT(f.part->events, ElementsAre("cut 1", "prepare 1", "dropped 1"));
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end where memory ends
+TEST(CoordinatorDeathTest, ACommitThatHasNoThreadIsWrittenByItsCaller) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the limit is the process's
+  const auto commit = [] {
+    Fixture f;
+    const rlimit no_stack_fits = {1 << 20, 1 << 20};
+    if (::setrlimit(RLIMIT_DATA, &no_stack_fits) != 0) std::exit(1);
+    f.commits->StartCommit();
+    const bool written = f.fs.Exists("live/commit-1");
+    const bool told = f.commits->Wait().commit == 1;
+    std::exit(written && told ? 0 : 2);
+  };
+  EXPECT_EXIT(commit(), ::testing::ExitedWithCode(0), "");
+}
+#endif
 
 TEST(Coordinator, ACoordinatorThatGoesAwayFinishesItsCommit) {
   Fixture f;

@@ -170,10 +170,16 @@ std::string WhatIsKept(const Session& session, const TrainCommand& command,
                        const Trainer& trainer) {
   const std::string where = fmt::format("It ended in step {}; ", trainer.counters().batches + 1);
   if (command.out.empty()) return where + "nothing is kept: there was no --out";
-  const FoundCommits found = FindCommits(session.fs, JoinPath(command.out, "latest"));
-  if (found.commits.empty()) return where + "nothing had been committed before";
-  return fmt::format("{}commit {} is kept. To go on:\n  {}", where, found.commits.front().commit,
-                     ResumeCommand(session));
+  try {
+    const FoundCommits found = FindCommits(session.fs, JoinPath(command.out, "latest"));
+    if (found.commits.empty()) return where + "nothing had been committed before";
+    return fmt::format("{}commit {} is kept. To go on:\n  {}", where, found.commits.front().commit,
+                       ResumeCommand(session));
+  } catch (const std::exception&) {
+    // What ran out is still missing.
+    return fmt::format("{}what was committed before is kept. To go on:\n  {}", where,
+                       ResumeCommand(session));
+  }
 }
 
 // What --profile and --timeline look at, from before the run until it has been shown.

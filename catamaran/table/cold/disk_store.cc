@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "catamaran/base/error.h"
+#include "catamaran/base/room.h"
 #include "catamaran/table/cold/store_files.h"
 #include "catamaran/table/cold/unsynced_files.h"
 
@@ -46,9 +47,10 @@ class NoLog final : public rocksdb::Logger {
 };
 
 void Check(const rocksdb::Status& status, const char* doing, const std::string& directory) {
-  if (!status.ok()) {
-    Fail(ErrorCode::kStorage, "rows on disk: {} in {}: {}", doing, directory, status.ToString());
-  }
+  if (status.ok()) return;
+  const bool full = status.IsNoSpace() || status.IsMemoryLimit();
+  Fail(full ? ErrorCode::kResourceExhausted : ErrorCode::kStorage, "rows on disk: {} in {}: {}",
+       doing, directory, status.ToString());
 }
 
 rocksdb::BlockBasedTableOptions TableOptions(std::shared_ptr<rocksdb::Cache> cache) {
@@ -118,6 +120,8 @@ struct DiskStore::Rocks {
     options.compression = rocksdb::kNoCompression;  // trained numbers do not compress
     options.skip_stats_update_on_db_open = true;
     options.avoid_flush_during_shutdown = true;
+    // Where RocksDB cannot start one of several threads that open files, it ends the process.
+    options.max_file_opening_threads = 1;
   }
 };
 
@@ -151,6 +155,8 @@ std::unique_ptr<DiskStore> DiskStore::Make(const RowLayout& layout, const DiskSt
   // Compaction is nobody's first wish. The threads belong to the process, as RocksDB's do.
   o.env->LowerThreadPoolCPUPriority(rocksdb::Env::LOW, rocksdb::CpuPriority::kLow)
       .PermitUncheckedError();
+  // It ends the process too where it cannot have these.
+  CheckRoom({.descriptors = 16, .threads = 6, .bytes = size_t{16} << 20}, "to keep rows on disk");
   rocksdb::DB* db = nullptr;
   Check(rocksdb::DB::Open(o, options.directory, &db), "opening the store", options.directory);
   rocks.db.reset(db);
