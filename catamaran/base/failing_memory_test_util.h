@@ -86,15 +86,22 @@ class FailingMemory {
   throw std::bad_alloc();
 }
 [[gnu::weak, gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
-[[gnu::weak, gnu::noinline]] void operator delete(void* block, size_t) noexcept { std::free(block); }
-[[gnu::weak, gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-[[gnu::weak, gnu::noinline]] void operator delete(void* block, size_t, std::align_val_t) noexcept { std::free(block); }
+[[gnu::weak, gnu::noinline]] void operator delete(void* block, size_t) noexcept {
+  std::free(block);
+}
+[[gnu::weak, gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept {
+  std::free(block);
+}
+[[gnu::weak, gnu::noinline]] void operator delete(void* block, size_t, std::align_val_t) noexcept {
+  std::free(block);
+}
 
 extern "C" {
 [[gnu::weak, gnu::noinline]] void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
   return catamaran::FailingMemory::Fails() ? nullptr : memalign(alignment, bytes);
 }
-[[gnu::weak, gnu::noinline]] int posix_memalign(void** block, size_t alignment, size_t bytes) noexcept {
+[[gnu::weak, gnu::noinline]] int posix_memalign(void** block, size_t alignment,
+                                                size_t bytes) noexcept {
   *block = catamaran::FailingMemory::Fails() ? nullptr : memalign(alignment, bytes);
   return *block == nullptr ? ENOMEM : 0;
 }

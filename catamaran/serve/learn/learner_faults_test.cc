@@ -11,6 +11,7 @@
 
 #include "catamaran/base/failing_memory_test_util.h"
 #include "catamaran/base/faulty_file.h"
+#include "catamaran/ir/infer.h"
 #include "catamaran/ops/op_list.h"
 #include "catamaran/serve/learn/learn_test_util.h"
 #include "catamaran/serve/learn/replay.h"
