@@ -197,7 +197,10 @@ TEST(ReplaceLearning, NoCallIsDroppedMeanwhile) {
   host.Commit();
   EXPECT_EQ(refused, 0);
   EXPECT_GT(trained, 0);
-  EXPECT_EQ(host.learning().examples, trained);
+  // On a slow machine so many answers come meanwhile that the join closes some early: each is a
+  // negative example.
+  const LearningStatus learning = host.learning();
+  EXPECT_EQ(learning.examples, trained + learning.closed_early);
   for (const ModelStatus& model : host.server->List()) EXPECT_EQ(model.lost_impressions, 0);
 }
 
