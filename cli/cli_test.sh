@@ -208,7 +208,7 @@ run 0 run changed.ctm f --feed x=x.npy --state state
 has 'damage is found' "$err" "$newest: not the manifest of a state"
 has 'the commit before is loaded' "$err" 'was loaded instead'
 for manifest in state/commit-*; do printf 'x' >>"$manifest"; done
-run 1 run changed.ctm f --feed x=x.npy --state state
+run 3 run changed.ctm f --feed x=x.npy --state state
 has 'no commit is whole' "$err" 'state: no commit is whole:'
 
 # A refused step.

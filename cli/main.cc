@@ -44,8 +44,8 @@ Examples:
 `catamaran COMMAND --help` explains a command.
 
 Exit codes: 0 all went well; 1 the program, the data or the state is wrong; 2 the command line is
-wrong; 3 something outside (a missing file, a full disk, a lock, no more memory); 130 stopped by
-Ctrl-C. Errors go to stderr; colours only to a terminal, and never with NO_COLOR set.)";
+wrong; 3 something outside (a file that is missing or damaged, a full disk, a lock, no more memory);
+130 stopped by Ctrl-C. Errors go to stderr; colours only to a terminal, and never with NO_COLOR set.)";
 
 // Without exceptions: stderr may be what has no room.
 int Report(const Session& session, ExitCode code, const std::string& message) {

@@ -357,9 +357,7 @@ RunResult Executable::Run(State& state, std::span<const FeedValue> feeds,
               .SliceLeading(0, shapes[i].num_elements())
               .Reshape(shapes[i]);
   }
-  result.committed = status.committed;
-  result.refused = status.refused;
-  result.step = status.step;
+  static_cast<RunStatus&>(result) = status;
   return result;
 }
 

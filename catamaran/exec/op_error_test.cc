@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
                              throw std::system_error(
                                  std::make_error_code(std::errc::resource_unavailable_try_again));
                            },
-                           ErrorCode::kResourceExhausted, "cannot be had"},
+                           ErrorCode::kResourceExhausted, "has no more of what was asked for"},
                       Case{"Check", [] { CATAMARAN_CHECK(1 > 2, "one"); }, ErrorCode::kInternal,
                            "internal error"},
                       Case{"Other", [] { throw std::logic_error("odd"); }, ErrorCode::kInternal,

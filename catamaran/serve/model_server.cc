@@ -267,12 +267,11 @@ Status ModelServer::Load(const std::string& name, const ModelConfig& config) {
       log = learns->learning()->HandOver();
     }
     made = Make(name, version, config, learning, log);
-  } catch (const std::exception& error) {
-    const ErrorCode code = CodeOf(error);
-    // The caller has named the files.
-    status = {code == ErrorCode::kStorage ? StatusCode::kInvalidArgument : StatusCodeOf(code),
-              config.quote_any_file ? DescribeError(error)
-                                    : WithoutForeignLines(*options_.fs, DescribeError(error))};
+  } catch (...) {
+    status = StatusOfException();
+    if (!config.quote_any_file) {
+      status.message = WithoutForeignLines(*options_.fs, status.message);
+    }
   }
   if (ended && !status.ok()) {
     try {

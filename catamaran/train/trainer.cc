@@ -49,7 +49,7 @@ TrainSummary Trainer::Run() {
         if (counters_.validation_due) continue;
         break;
       }
-    } catch (...) {
+    } catch (const std::exception&) {
       // The step that failed has changed nothing: the state is that of the steps before it, and
       // after whatever is wrong was mended, it goes on there. (A state that is not whole refuses to
       // be committed.)
@@ -120,31 +120,37 @@ void Trainer::RunStep(const Batch& batch) {
     const auto& [values, offsets] = fed->second;
     feeds[i] = argument.type.is_ragged() ? FeedValue(values, offsets) : FeedValue(values);
   }
+  Position behind = data_.pipeline->position();  // takes memory, so before the step
+  const int64_t step_before = state_->step();
   RunOptions run;
   run.event_time = step_.event_time;
   run.profile = options_.profile;
-  if (options_.fetch.empty()) {
-    step_.status = train_->Run(*state_, feeds, results_->buffers(), run);
-  } else {
-    RunResult result = train_->Run(*state_, feeds, run);
-    step_.status = result;
-    for (size_t i = 0; i < result.outputs.size(); ++i) {
-      step_.fetched_[train_->output_name(i)] = result.outputs[i];
+  RunResult result;
+  try {
+    if (options_.fetch.empty()) {
+      step_.status = train_->Run(*state_, feeds, results_->buffers(), run);
+    } else {
+      result = train_->Run(*state_, feeds, run);
+      step_.status = result;
     }
-    results_->Take(result.outputs);
+  } catch (...) {
+    // What it gives may fail behind a step that was taken.
+    step_.status = {};
+    if (state_->step() != step_before) CountStep(batch, behind);
+    throw;
   }
   // The state has learned from the batch, so this is where the run stands, whatever fails below.
-  waiting_ = nullptr;
-  here_ = data_.pipeline->position();
-  CountStep(batch, step_.status);
+  CountStep(batch, behind);
+  TakeResults(result, batch.rows.rows());
   if (scorer_) Score(batch, step_.event_time);
   TellStep();
 }
 
-void Trainer::CountStep(const Batch& batch, const RunStatus& status) {
-  const int64_t rows = batch.rows.rows();
+// Takes no memory.
+void Trainer::CountStep(const Batch& batch, Position& behind) {
+  const RunStatus& status = step_.status;
   ++counters_.batches;
-  counters_.rows += rows;
+  counters_.rows += batch.rows.rows();
   counters_.unwritten += status.unwritten;
   if (status.refused) {
     ++counters_.refused;
@@ -152,10 +158,21 @@ void Trainer::CountStep(const Batch& batch, const RunStatus& status) {
   } else {
     counters_.refused_in_a_row = 0;
   }
+  waiting_ = nullptr;
+  std::swap(here_, behind);
+}
+
+void Trainer::TakeResults(const RunResult& fetched, int64_t rows) {
+  if (!options_.fetch.empty()) {
+    for (size_t i = 0; i < fetched.outputs.size(); ++i) {
+      step_.fetched_[train_->output_name(i)] = fetched.outputs[i];
+    }
+    results_->Take(fetched.outputs);
+  }
   step_.results.clear();
   for (size_t k = 0; k < results_->names().size(); ++k) {
     step_.results.emplace_back(results_->names()[k], results_->value(k));
-    if (!status.refused) averages_.Add(k, results_->value(k), rows);
+    if (!step_.status.refused) averages_.Add(k, results_->value(k), rows);
   }
 }
 

@@ -211,7 +211,8 @@ class Trainer {
   // trainer.cc
   bool Step();
   void RunStep(const Batch& batch);
-  void CountStep(const Batch& batch, const RunStatus& status);
+  void CountStep(const Batch& batch, Position& behind);
+  void TakeResults(const RunResult& fetched, int64_t rows);
   void TellStep();
   int64_t EventTimeOf(const RowBlock& rows) const;
   void Score(const Batch& batch, int64_t event_time);

@@ -121,15 +121,19 @@ TEST_F(TrainerFaults, WhatIsCommittedAfterAnErrorIsTheStateOfWholeSteps) {
       }
       failed += FailingMemory::Stop();
     }
+    bool measured = true;
     if (thrown) {
       ++failures;
       const std::string kept = StateBytes(out);
-      // The step failed, or what came after it.
+      // The step failed, or what came after it: then its measurement may be missing.
       ASSERT_TRUE(kept == before || kept == with) << "request " << n;
+      measured = kept == before;
       run(out, kSteps);
     }
     ASSERT_TRUE(StateBytes(out) == whole) << "request " << n;
-    ASSERT_EQ(Lines(out), lines) << "request " << n;
+    if (measured) {
+      ASSERT_EQ(Lines(out), lines) << "request " << n;
+    }
     if (failed == 0) break;
     ASSERT_LT(n, 5000);
   }

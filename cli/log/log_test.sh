@@ -40,7 +40,7 @@ has 'features' "$out" '"features":[{"age":31.0,"item":[3100]},{"age":19.5,"item"
 offset=$(sed 's/.*"offset":\([0-9]*\),.*/\1/' out.txt)
 run 0 log cat model --from "$offset" -n 1 --rows
 has 'from an offset, with the schema before it' "$out" 'features=[{"age":31.0'
-run 1 log cat model --from $((offset + 1))
+run 3 log cat model --from $((offset + 1))
 has 'not from the middle of a record' "$err" "at offset $((offset + 1))"
 run 2 log cat model --from 99999
 has 'not from beyond the end' "$err" '--from 99999: the log has offsets from 0 to '
@@ -66,7 +66,7 @@ is 'what was appended is printed' "$(wc -l <followed.txt)" 14
 golden=$source/catamaran/stream/testdata/log_v1
 run 0 log verify "$golden"
 has 'the golden log' "$out" '20 records in 4 segments'
-run 1 log cat "$golden" --from 0
+run 3 log cat "$golden" --from 0
 has 'other bytes than a model writes' "$err" 'the record at offset 24: '
 run 0 log cat "$golden" --raw -n 2
 has 'can still be seen' "$out" 'payload="'

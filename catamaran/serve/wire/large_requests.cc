@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "catamaran/base/background.h"
+#include "catamaran/base/start_thread.h"
 
 namespace catamaran {
 
@@ -11,12 +12,19 @@ LargeRequests::LargeRequests(Metrics& metrics, int threads)
     : taken_(metrics.AddCounter("catamaran_large_requests_total",
                                 "Requests that were read on threads of their own.")),
       waits_(metrics.AddGauge("catamaran_large_requests_waiting", "Those that are not read yet.")) {
-  for (int i = 0; i < std::max(1, threads); ++i) {
-    threads_.emplace_back([this] { Work(); });
+  try {
+    for (int i = 0; i < std::max(1, threads); ++i) {
+      threads_.push_back(StartThread("of large requests", [this] { Work(); }));
+    }
+  } catch (...) {
+    Stop();
+    throw;
   }
 }
 
-LargeRequests::~LargeRequests() {
+LargeRequests::~LargeRequests() { Stop(); }
+
+void LargeRequests::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;

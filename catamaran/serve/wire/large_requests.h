@@ -45,6 +45,7 @@ class LargeRequests {
  private:
   static constexpr size_t kMaxWaiting = 1024;
 
+  void Stop();
   void Work();
 
   const std::shared_ptr<Counter> taken_;
