@@ -143,8 +143,8 @@ else
   }' >large.json
   : >serve.txt
   (
-    ulimit -d 80000
-    exec "$catamaran" serve taste.ctm --http 127.0.0.1:0 --grpc off
+    ulimit -d 120000
+    exec "$catamaran" serve taste.ctm --http 127.0.0.1:0 --grpc off --max-rows-per-request 1000000
   ) >serve.txt 2>serve_err.txt &
   service=$!
   await_service "$service"

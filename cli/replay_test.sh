@@ -31,8 +31,16 @@ learn_and_die 300 200
 run 0 log verify model
 has 'fits the newest commit' "$out" 'has learned from it up to offset '
 cp -r model cut
-newest_segment=$(printf '%s\n' cut/log/*.log | tail -n 1)
-truncate -s $(($(stat -c %s "$newest_segment") / 4)) "$newest_segment"
+# Segments are named by their first offset. What is left ends before the commit's.
+read_up_to=$(sed -n 's/.* up to offset \([0-9]*\).*/\1/p' <<<"$out")
+for segment in cut/log/*.log; do
+  first=$((10#$(basename "$segment" .log)))
+  if [ "$first" -ge "$read_up_to" ]; then
+    rm "$segment"
+  elif [ $((first + $(stat -c %s "$segment"))) -ge "$read_up_to" ]; then
+    truncate -s $(((read_up_to - first) / 2)) "$segment"
+  fi
+done
 run 1 log verify cut
 has 'the commit reaches further' "$err" 'cut/log: the log ends at '
 has 'and says how far' "$err" 'and a commit has learned from records up to '
