@@ -326,7 +326,9 @@ bool ShardIndex::GrowFor(std::span<const Wanted> keys, FunctionRef<bool(const Wa
   };
   ForEachSegment([&](size_t place, SegmentRef segment) {
     const int64_t sum = sum_of(place, segment);
-    if (sum > 0 && HeaderOf(segment).count + sum > Capacity(segment)) full.push_back(place);
+    // Mostly this needs no look at the segment, which would have to come from memory.
+    if (sum <= least_slack_) return;
+    if (HeaderOf(segment).count + sum > Capacity(segment)) full.push_back(place);
   });
   if (full.empty()) return false;
   std::vector<bool> is_full(DirectorySize());
@@ -356,8 +358,9 @@ void ShardIndex::Reserve(std::span<const Wanted> keys, int handle_bits,
                          FunctionRef<bool(const Wanted&)> is_there) {
   ReserveHandleBits(std::min(handle_bits, RowHandle::kMaxBits));
   if (static_cast<int64_t>(keys.size()) <= least_slack_) return;
-  while (GrowFor(keys, is_there)) {
-  }
+  bool grown = false;
+  while (GrowFor(keys, is_there)) grown = true;
+  if (!grown && least_slack_ > 0) return;
   int64_t least = INT64_MAX;
   ForEachSegment([&](size_t, SegmentRef segment) {
     const int64_t limit = std::max(Limit(segment.num_lines()), HeaderOf(segment).count);
