@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <stdexcept>
+
 #include "catamaran/base/failing_memory_test_util.h"
 #include "catamaran/commit/state_file.h"
+#include "catamaran/ir/infer.h"
+#include "catamaran/ops/op_list.h"
 #include "catamaran/train/metrics_log.h"
 #include "catamaran/train/train_test_util.h"
 #include "catamaran/train/trainer.h"
@@ -51,8 +56,8 @@ class TrainerFaults : public ::testing::Test {
     return options;
   }
 
-  std::string StateBytes(const std::string& out) {
-    const Program flat = FlatFrom(kTwoTables);
+  std::string StateBytes(const std::string& out) { return StateBytes(out, FlatFrom(kTwoTables)); }
+  std::string StateBytes(const std::string& out, const Program& flat) {
     const LoadedState loaded = LoadState(fs_, Path(out + "/latest"), flat);
     std::string bytes = fmt::format("step {} ", loaded.state->step());
     loaded.state->ForEach([&](const StateInfo&, const Tensor& value) {
@@ -138,6 +143,52 @@ TEST_F(TrainerFaults, WhatIsCommittedAfterAnErrorIsTheStateOfWholeSteps) {
     ASSERT_LT(n, 5000);
   }
   EXPECT_GT(failures, 10);
+}
+
+TEST_F(TrainerFaults, AStepThatWasAppliedInPartIsNotCommitted) {
+  static std::atomic<bool> fails = false;
+  auto ops = std::make_shared<OpSet>();
+  DefineAllOps(*ops);
+  OpTraits effect;
+  effect.effect = true;
+  ops->Define("test_bug")
+      .StateArg("state")
+      .Results(0)
+      .Traits(effect)
+      .Infer([](InferContext&) {})
+      .Reference("", [](KernelContext&) -> KernelStatus {
+        if (fails) throw std::logic_error("a bug");
+        return KernelStatus::kDone;
+      });
+  const auto builders = StandardBuilders();
+  std::string text(kTwoTables);
+  text.replace(text.find("  return mean(binary"), 2, "  commit { test_bug(@bug) }\n  ");
+  text.insert(text.find("fc = linear"), "var @bug : f32[] = 0\n");
+  const auto flat = [&] { return Flatten(Parse(text, "test.ctm", ops, *builders), *builders); };
+  TrainerOptions options = Options("bug", 5);
+  options.commit_every = 1;
+  {
+    Trainer trainer(fs_, flat(), options);
+    std::vector<std::string> warnings;
+    trainer.hooks().warning = [&](const std::string& text) { warnings.push_back(text); };
+    trainer.hooks().before_step = [](TrainStep& step) { fails = step.number == 3; };
+    try {
+      trainer.Run();
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInternal);
+      EXPECT_NE(std::string(error.what()).find("step 3 was applied in part"), std::string::npos)
+          << error.what();
+    }
+    EXPECT_THROW(trainer.state().CheckWhole(), Error);
+  }
+  fails = false;
+  EXPECT_EQ(LoadState(fs_, Path("bug/latest"), flat()).state->step(), 2);
+  Trainer(fs_, flat(), options).Run();
+  options.out = Path("calm");
+  Trainer(fs_, flat(), options).Run();
+  const Program program = flat();
+  EXPECT_TRUE(StateBytes("bug", program) == StateBytes("calm", program));
 }
 
 }  // namespace
