@@ -44,11 +44,17 @@ inline bool AllFinite(const Lanes16& x) {
   const Bits16 sum = (bits & 0x7f800000u) + 0x00800000u;
   const Bits8 eight = __builtin_shufflevector(sum, sum, 0, 1, 2, 3, 4, 5, 6, 7) |
                       __builtin_shufflevector(sum, sum, 8, 9, 10, 11, 12, 13, 14, 15);
+#ifdef __AVX__
+  Lanes8 signs;
+  std::memcpy(&signs, &eight, sizeof(signs));
+  return __builtin_ia32_movmskps256(signs) == 0;
+#else
   const Bits4 four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) |
                      __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
   uint64_t two[2];
   std::memcpy(two, &four, sizeof(two));
   return ((two[0] | two[1]) & 0x8000000080000000u) == 0;
+#endif
 }
 
 // Puts the next weights into the row, but for those that would not be finite. Whether all are.

@@ -59,30 +59,46 @@ void MemoryTableWriter::Prepare(const TableStep& step) {
   ReserveBatch(prepared_.pool);
 }
 
+// In three steps, of which mostly the first or second is the last: a shard has room for any so many
+// keys; or for these, be they there or not; or it is told of each key, and looks.
 void MemoryTableWriter::ReserveBatch(ThreadPool* pool) {
   const std::span<const StepPart> parts = batch_.parts();
   for (size_t p = 0; p < parts.size(); ++p) visitors_[p].Reserve(parts[p].keys().size());
-  const auto add = [&](const StepPart& part) {
+  const auto shards = static_cast<size_t>(store_.num_shards());
+  const auto shard_of = [&](const StepKey& key) {
+    return static_cast<size_t>(store_.ShardOf(key.hash));
+  };
+  // A part holds keys of all shards, or of many parts each those of one.
+  const auto reserve = [&](const StepPart& part, size_t first, size_t last) {
+    for (size_t s = first; s < last; ++s) num_wanted_[s] = 0;
+    for (const StepKey& key : part.keys()) ++num_wanted_[shard_of(key)];
+    bool all_have_room = true;
+    for (size_t s = first; s < last; ++s) {
+      changes_[s]->Reserve(num_wanted_[s]);
+      Shard& shard = store_.shard(static_cast<int64_t>(s));
+      all_have_room &= shard.HasRoomFor(num_wanted_[s]);
+      shard.index_for_reserving().BeginWanted();
+    }
+    if (all_have_room) return;
     for (const StepKey& key : part.keys()) {
-      wanted_[static_cast<size_t>(store_.ShardOf(key.hash))].push_back({key.hash, key.key});
+      store_.shard_for(key.hash).index_for_reserving().Want(key.hash);
     }
+    bool all_fit = true;
+    for (size_t s = first; s < last; ++s) {
+      all_fit &= store_.shard(static_cast<int64_t>(s)).WantedFit(num_wanted_[s]);
+      wanted_[s].clear();
+    }
+    if (all_fit) return;
+    for (const StepKey& key : part.keys()) wanted_[shard_of(key)].push_back({key.hash, key.key});
+    for (size_t s = first; s < last; ++s) store_.shard(static_cast<int64_t>(s)).Reserve(wanted_[s]);
   };
-  for (auto& keys : wanted_) keys.clear();
-  if (parts.size() == 1) add(parts[0]);
-  const auto reserve = [&](int64_t begin, int64_t end) {
+  num_wanted_.resize(shards);
+  if (parts.size() == 1) return reserve(parts[0], 0, shards);
+  pool->ParallelFor(static_cast<int64_t>(shards), 1, [&](int64_t begin, int64_t end) {
     for (auto s = static_cast<size_t>(begin); s < static_cast<size_t>(end); ++s) {
-      if (parts.size() > 1) add(parts[s]);  // a part is a shard's
-      if (wanted_[s].empty()) continue;
-      changes_[s]->Reserve(std::ssize(wanted_[s]));
-      store_.shard(static_cast<int64_t>(s)).Reserve(wanted_[s]);
+      reserve(parts[s], s, s + 1);
     }
-  };
-  const auto shards = static_cast<int64_t>(store_.num_shards());
-  if (pool != nullptr && parts.size() > 1) {
-    pool->ParallelFor(shards, 1, reserve);
-  } else {
-    reserve(0, shards);
-  }
+  });
 }
 
 int64_t MemoryTableWriter::ApplyPrepared() {

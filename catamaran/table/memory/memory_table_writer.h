@@ -103,7 +103,8 @@ class MemoryTableWriter {
   StepBatch batch_;
   std::vector<StepVisitor> visitors_;                    // of each part
   std::vector<StepRule> push_rules_;                     // of each push
-  std::vector<std::vector<ShardIndex::Wanted>> wanted_;  // of each shard
+  std::vector<int64_t> num_wanted_;                      // keys of each shard
+  std::vector<std::vector<ShardIndex::Wanted>> wanted_;  // these keys, where they matter
   std::vector<float> shared_sum_;
 };
 

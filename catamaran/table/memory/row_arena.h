@@ -33,7 +33,10 @@ class RowArena {
   bool HasRoom() const { return next_row_end() <= usable_; }
   // The same for the next `rows` slots.
   void Reserve(int64_t rows) {
-    if (used_bytes() + static_cast<size_t>(rows) * words_ * sizeof(uint32_t) > usable_) Grow(rows);
+    if (!HasRoomFor(rows)) Grow(rows);
+  }
+  bool HasRoomFor(int64_t rows) const {
+    return used_bytes() + static_cast<size_t>(rows) * words_ * sizeof(uint32_t) <= usable_;
   }
   // Slot `count()` holds a row from now on. REQUIRES: MakeRoom().
   uint32_t Append();

@@ -70,6 +70,24 @@ void Shard::MakeRoom(uint64_t hash, RowClass c, bool for_entry) {
   }
 }
 
+int Shard::HandleBitsAfter(int64_t rows) const {
+  uint32_t last = 0;
+  for (size_t k = 0; k < kRowClasses; ++k) {
+    const auto c = static_cast<RowClass>(k);
+    const int64_t end = std::min(rows_.of(c).count() + rows, int64_t{RowHandle::kMaxRows} - 1);
+    last = std::max(last, RowHandle(c, static_cast<uint32_t>(end)).bits());
+  }
+  return std::bit_width(last);
+}
+
+bool Shard::RowsFit(int64_t keys) const {
+  for (size_t k = 0; k < kRowClasses; ++k) {
+    const auto c = static_cast<RowClass>(k);
+    if (makes(c) && !rows_.of(c).HasRoomFor(keys)) return false;
+  }
+  return true;
+}
+
 void Shard::Reserve(std::span<const ShardIndex::Wanted> keys) {
   const auto is_there = [&](const ShardIndex::Wanted& key) {
     return static_cast<bool>(Find(key.hash, key.key));
@@ -92,13 +110,7 @@ void Shard::Reserve(std::span<const ShardIndex::Wanted> keys) {
     });
     reserve_rows();
   }
-  uint32_t last_handle = 0;
-  for (size_t k = 0; k < kRowClasses; ++k) {
-    const auto c = static_cast<RowClass>(k);
-    const int64_t last = std::min(rows_.of(c).count() + most, int64_t{RowHandle::kMaxRows} - 1);
-    last_handle = std::max(last_handle, RowHandle(c, static_cast<uint32_t>(last)).bits());
-  }
-  index_.Reserve(keys, std::bit_width(last_handle), is_there);
+  index_.Reserve(keys, HandleBitsAfter(most), is_there);
 }
 
 RowHandle Shard::Append(RowClass c, const uint32_t* record) {

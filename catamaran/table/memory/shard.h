@@ -89,6 +89,15 @@ class Shard {
   // An Error, with no row changed, if there is none. Where there is plenty it costs next to
   // nothing.
   void Reserve(std::span<const ShardIndex::Wanted> keys);
+  // Whether there is nothing to do for any `keys` keys; asked so, it costs nothing.
+  bool HasRoomFor(int64_t keys) const {
+    return RowsFit(keys) && index_.HasRoomFor(keys, HandleBitsAfter(keys));
+  }
+  // The same for certain keys: the caller tells index() of each (BeginWanted, Want), then asks.
+  ShardIndex& index_for_reserving() { return index_; }
+  bool WantedFit(int64_t keys) const {
+    return RowsFit(keys) && index_.WantedFit(HandleBitsAfter(keys));
+  }
 
   // Makes a row for the record's key. Readers see all of it or nothing. An Error, with nothing
   // changed, if there is no memory. REQUIRES: the key has no row of any class.
@@ -159,6 +168,9 @@ class Shard {
   }
   // For one more row, and an entry if it is to have one of its own, and notes how long it took.
   void MakeRoom(uint64_t hash, RowClass c, bool for_entry);
+  bool RowsFit(int64_t keys) const;
+  // Bits of the largest handle that there is once so many rows have been added.
+  int HandleBitsAfter(int64_t rows) const;
   RowHandle Append(RowClass c, const uint32_t* record);
   // Fills the slot of a row that the index knows no more.
   void CloseGap(RowHandle gap);

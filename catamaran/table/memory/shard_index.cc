@@ -313,23 +313,29 @@ void ShardIndex::ReserveHandleBits(int bits) {
   fitting_bits_ = std::min(least, HandleBits());
 }
 
-bool ShardIndex::GrowFor(std::span<const Wanted> keys, FunctionRef<bool(const Wanted&)> is_there) {
-  wanted_.assign(DirectorySize(), 0);
-  for (const Wanted& key : keys) ++wanted_[PlaceInDirectory(key.hash)];
-  // First as if no key were there; where that is too much, only those that are not.
+int64_t ShardIndex::WantedOf(size_t place, SegmentRef segment) const {
+  const size_t places = size_t{1} << (directory_depth_ - segment.depth());
+  int64_t sum = 0;
+  for (size_t i = place; i < place + places; ++i) sum += wanted_[i];
+  return sum;
+}
+
+std::vector<size_t> ShardIndex::FullPlaces() const {
   std::vector<size_t> full;
-  const auto sum_of = [&](size_t place, SegmentRef segment) {
-    const size_t places = size_t{1} << (directory_depth_ - segment.depth());
-    int64_t sum = 0;
-    for (size_t i = place; i < place + places; ++i) sum += wanted_[i];
-    return sum;
-  };
   ForEachSegment([&](size_t place, SegmentRef segment) {
-    const int64_t sum = sum_of(place, segment);
+    const int64_t wanted = WantedOf(place, segment);
     // Mostly this needs no look at the segment, which would have to come from memory.
-    if (sum <= least_slack_) return;
-    if (HeaderOf(segment).count + sum > Capacity(segment)) full.push_back(place);
+    if (wanted <= least_slack_) return;
+    if (HeaderOf(segment).count + wanted > Capacity(segment)) full.push_back(place);
   });
+  return full;
+}
+
+bool ShardIndex::GrowFor(std::span<const Wanted> keys, FunctionRef<bool(const Wanted&)> is_there) {
+  // First as if no key were there; where that is too much, only those that are not.
+  BeginWanted();
+  for (const Wanted& key : keys) Want(key.hash);
+  const std::vector<size_t> full = FullPlaces();
   if (full.empty()) return false;
   std::vector<bool> is_full(DirectorySize());
   for (const size_t place : full) {
@@ -340,13 +346,12 @@ bool ShardIndex::GrowFor(std::span<const Wanted> keys, FunctionRef<bool(const Wa
     }
   }
   for (const Wanted& key : keys) {
-    const size_t place = PlaceInDirectory(key.hash);
-    if (is_full[place] && !is_there(key)) ++wanted_[place];
+    if (is_full[PlaceInDirectory(key.hash)] && !is_there(key)) Want(key.hash);
   }
   std::vector<uint64_t> grow;
   for (const size_t place : full) {
     const SegmentRef segment(directory_[place]);
-    if (HeaderOf(segment).count + sum_of(place, segment) > Capacity(segment)) {
+    if (HeaderOf(segment).count + WantedOf(place, segment) > Capacity(segment)) {
       grow.push_back(HashAt(place));
     }
   }

@@ -155,6 +155,17 @@ class ShardIndex {
   // with nothing lost, if there is none for that. Costs nearly nothing where segments have room.
   void Reserve(std::span<const Wanted> keys, int handle_bits,
                FunctionRef<bool(const Wanted&)> is_there);
+  // Whether Reserve has nothing to do, asked in two ways that cost less. For any `keys` keys,
+  // without a look at segments:
+  bool HasRoomFor(int64_t keys, int handle_bits) const {
+    return handle_bits <= fitting_bits_ && keys <= least_slack_;
+  }
+  // For the keys that Want was told of since BeginWanted, be they there or not:
+  void BeginWanted() { wanted_.assign(DirectorySize(), 0); }
+  void Want(uint64_t hash) { ++wanted_[PlaceInDirectory(hash)]; }
+  bool WantedFit(int handle_bits) const {
+    return handle_bits <= fitting_bits_ && FullPlaces().empty();
+  }
   // REQUIRES: there is an entry of this hash and handle.
   void Remove(uint64_t hash, RowHandle handle);
 
@@ -229,6 +240,9 @@ class ShardIndex {
     return before | static_cast<uint64_t>(place) << (64 - directory_depth_);
   }
   void ReserveHandleBits(int bits);
+  // Segments that have no room for all that is wanted of them, by their first place.
+  std::vector<size_t> FullPlaces() const;
+  int64_t WantedOf(size_t place, SegmentRef segment) const;
   // Grows segments that have no room. False: none had to grow.
   bool GrowFor(std::span<const Wanted> keys, FunctionRef<bool(const Wanted&)> is_there);
 
@@ -266,7 +280,7 @@ class ShardIndex {
   int fitting_bits_ = 0;   // handles of so many bits fit into every segment
   // The fewest entries that a segment has beyond its limit; 0: to be found out, or none.
   int64_t least_slack_ = 0;
-  std::vector<int64_t> wanted_;  // of Reserve, by place in the directory
+  std::vector<uint32_t> wanted_;  // keys, by place in the directory
   std::atomic<int64_t> directory_bytes_ = 0;
 };
 
