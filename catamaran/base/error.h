@@ -50,7 +50,7 @@ ErrorCode CodeOf(const std::exception& error);
 // Of the exception that is being handled.
 ErrorCode CodeOfCurrentException();
 
-// The message of any exception, with words of ours for those of the standard library.
+// The message of any exception. Exceptions of the standard library get our own wording.
 std::string DescribeError(const std::exception& error);
 
 namespace internal {

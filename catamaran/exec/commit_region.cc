@@ -47,7 +47,7 @@ bool Frame::GuardsHold() {
 }
 
 void Frame::Refuse(const Op& op, const std::string& why) {
-  if (std::exchange(status_.refused, true)) return;  // the first reason is as good as any
+  if (std::exchange(status_.refused, true)) return;  // keep the first reason
   status_.why = OpMessage(op, *plan_.sources, why);
 }
 

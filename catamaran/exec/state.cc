@@ -216,7 +216,7 @@ void State::Break(const std::string& why) noexcept {
   try {
     broken_why_ = why;
   } catch (...) {
-    // No memory for the reason; that there is one is known.
+    // No memory to copy the reason; the flag is set all the same.
   }
   broken_.store(true, std::memory_order_release);
 }

@@ -157,7 +157,7 @@ TEST(StepFaults, AStepThatFindsNoMemoryHasChangedNothing) {
         ++failures;
       }
       FailingMemory::Stop();
-      // A failure that was overcome (a publication that had to wait) is as good as none.
+      // Some failures are handled inside (a publication that is skipped).
       if (done) break;
       ASSERT_LT(n, 10'000);
     }

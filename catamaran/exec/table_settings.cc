@@ -125,20 +125,20 @@ void AddExpire(const Attr& attr, TableExpire& expire) {
     choice.Allow({}, 0);
   } else if (choice.name == "unseen") {
     choice.Allow({"days", "hours", "minutes", "seconds"}, 0);
-    if (expire.unseen > 0) Fail(ErrorCode::kInvalidProgram, "unseen stands twice");
+    if (expire.unseen > 0) Fail(ErrorCode::kInvalidProgram, "unseen is given twice");
     expire.unseen = choice.Time();
     if (expire.unseen == 0)
       Fail(ErrorCode::kInvalidProgram,
            "unseen: wanted a time: days=…, hours=…, minutes=… or seconds=…");
   } else if (choice.name == "score") {
     choice.Allow({"below"}, 1);
-    if (expire.min_score) Fail(ErrorCode::kInvalidProgram, "score stands twice");
+    if (expire.min_score) Fail(ErrorCode::kInvalidProgram, "score is given twice");
     const Attr& below = choice.Argument("below", 0);
     if (below.empty()) Fail(ErrorCode::kInvalidProgram, "score: wanted below=…");
     expire.min_score = below.AsDouble();
   } else if (choice.name == "bytes") {
     choice.Allow({"limit"}, 1);
-    if (expire.max_bytes > 0) Fail(ErrorCode::kInvalidProgram, "bytes stands twice");
+    if (expire.max_bytes > 0) Fail(ErrorCode::kInvalidProgram, "bytes is given twice");
     const Attr& limit = choice.Argument("limit", 0);
     if (limit.empty()) Fail(ErrorCode::kInvalidProgram, "bytes: wanted how many at most");
     expire.max_bytes = ParseBytes(limit);

@@ -121,7 +121,7 @@ TEST(TableSettings, MistakesNameTheLineOfTheSetting) {
             "test.ctm:5: table @t: home: disk has no argument bytes; it has memory");
   EXPECT_THAT(MessageOf("store = f64"), HasSubstr("found f64; wanted f32, bf16 or int8"));
   EXPECT_THAT(MessageOf("expire = [unseen(days=1), unseen(days=2)]"),
-              HasSubstr("unseen stands twice"));
+              HasSubstr("unseen is given twice"));
   EXPECT_THAT(MessageOf("expire = unseen()"), HasSubstr("wanted a time"));
   EXPECT_THAT(MessageOf("expire = bytes(\"many\")"), HasSubstr("wanted a size such as"));
   EXPECT_THAT(MessageOf("features = user"), HasSubstr("wanted a list of names"));
