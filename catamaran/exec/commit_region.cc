@@ -58,7 +58,7 @@ void Frame::PrepareWrite(const PlanNode& node) {
   const TensorView head = state_->head(state);
   const TensorView value = slots_[static_cast<size_t>(node.ins[0])].tensor;
   if (!IsFloat(head.dtype) || head.data == value.data) return;
-  DispatchFloating(
+  DispatchNumber(
       head.dtype,
       [&]<class T>(T) {
         const T* now = head.As<T>();

@@ -17,6 +17,7 @@
 #include "catamaran/exec/executable.h"
 #include "catamaran/exec/test_program.h"
 #include "catamaran/ir/infer.h"
+#include "catamaran/tensor/cast.h"
 
 namespace catamaran {
 namespace {
@@ -331,6 +332,26 @@ fn train(x: f32[2], y: f32[]) {
   EXPECT_TRUE(run(1, INFINITY).committed) << "what is not finite may stay so";
   EXPECT_TRUE(run(1, 3).committed);
   EXPECT_EQ(state->GetTensor("least").item<float>(), 3);
+}
+
+TEST(StepFaults, AWriteOfHalvesIsLookedAtToo) {
+  const Program flat = FlatProgram(R"(program p
+var @h : f16[2] = 0
+fn train(x: f16[2]) {
+  commit {
+    write(@h, x)
+  }
+  return
+}
+)");
+  const auto state = State::Create(flat, 1);
+  const auto train = Compile(flat, "train");
+  const auto run = [&](float x) {
+    return train->Run(*state, {{"x", Cast(Tensor::From<float>({2}, {1, x}), DType::kF16)}});
+  };
+  EXPECT_TRUE(run(3).committed);
+  EXPECT_TRUE(run(1e9f).refused);  // infinite as f16
+  EXPECT_EQ(Cast(state->GetTensor("h"), DType::kF32).data<float>()[1], 3);
 }
 
 TEST(StepFaults, NumbersThatWouldOverflowStayAndAreCounted) {
