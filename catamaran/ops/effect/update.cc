@@ -158,6 +158,20 @@ void RunDense(const KernelContext& c, Work<T> work) {
 
 DType DTypeOfGrad(const Op& op) { return op.operand(0)->type.dtype(); }
 
+// As WrongNumbers says it, of a dense gradient.
+template <class T>
+std::string WrongGradient(const KernelContext& c, const Work<T>& work) {
+  const T* g = c.in(0).data<T>();
+  const int64_t count = work.rows * work.to.width;
+  std::atomic<bool> wrong = false;
+  Split(c.pool, count, 1, [&](int64_t begin, int64_t end) {
+    if (!work.functions.within(g + begin, end - begin, kLargestNumber<T>)) {
+      wrong.store(true, std::memory_order_relaxed);
+    }
+  });
+  return wrong.load(std::memory_order_relaxed) ? WrongNumbers(g, count) : std::string();
+}
+
 KernelStatus PrepareUpdate(KernelContext& c) {
   if (c.has_in(3) && !*c.in(3).data<bool>()) return KernelStatus::kDone;
   const double rate = RateOf(c.in(1));
@@ -173,7 +187,7 @@ KernelStatus PrepareUpdate(KernelContext& c) {
           PrepareRows(c, work);
           wrong = WrongNumbers(*static_cast<const RowsValue*>(c.in(0).object));
         } else {
-          wrong = WrongNumbers(c.in(0).data<T>(), work.rows * work.to.width);
+          wrong = WrongGradient(c, work);
         }
         if (!wrong.empty()) {
           c.run->Refuse(*c.op, fmt::format("the gradient of @{} {}", c.op->states[0], wrong));
