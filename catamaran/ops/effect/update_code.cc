@@ -42,7 +42,7 @@ const UpdateCode& UpdateCodeOf(const KernelContext& c) {
 
 template <class T>
 std::string WrongNumbers(const T* gradient, int64_t count) {
-  const UpdateCode& code = FindUpdateCode(DetectIsa());
+  static const UpdateCode& code = FindUpdateCode(DetectIsa());  // which asks the processor
   bool within;
   if constexpr (sizeof(T) == sizeof(float)) {
     within = code.f32.within(gradient, count, kLargestNumber<T>);
