@@ -234,8 +234,8 @@ void TrainDisplay::ShowEnd(const TrainSummary& summary) {
              WithCommas(static_cast<int64_t>(static_cast<double>(c.rows) / passed)));
   if (c.refused > 0) fmt::print("  refused     {} by a guard\n", CountText(c.refused, "step"));
   if (c.unwritten > 0) {
-    fmt::print("  unwritten   {} kept numbers, since the next ones are not finite\n",
-               CountText(c.unwritten, "row or parameter", "rows or parameters"));
+    fmt::print("  unwritten   {} of rows and parameters, since the next value is not finite\n",
+               CountText(c.unwritten, "update"));
   }
   if (summary.data.bad_rows > 0) {
     fmt::print("  bad rows    {} skipped\n", WithCommas(summary.data.bad_rows));
