@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "bench/serve/learning_client.h"
 #include "bench/worker.h"
 #include "catamaran/base/error.h"
 #include "cli/http_connection.h"
@@ -56,9 +57,11 @@ void SoakServer::Start() {
   process_ = std::make_unique<ServerProcess>(
       command, fmt::format("{}/server-{}.log", directory_.path(), starts_.load()));
   process_->AwaitPort(http_port_);
+  process_->AwaitPort(grpc_port_);
   const double end = Now() + kPatienceSeconds;
   cli::HttpConnection connection("127.0.0.1", http_port_);
-  while (connection.Get("/v2/health/ready").status != 200) {
+  LearningClient client(grpc_port_, kSoakModel);
+  while (connection.Get("/v2/health/ready").status != 200 || !client.Ready()) {
     if (Now() > end) Fail("the service is not ready after {} s", kPatienceSeconds);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }

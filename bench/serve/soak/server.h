@@ -24,7 +24,7 @@ class SoakServer {
  public:
   SoakServer() { Start(); }
 
-  // Returns when it answers that it is ready.
+  // Returns when it answers over HTTP and over gRPC that it is ready.
   void Start();
   void Kill();  // SIGKILL
   void Stop();  // SIGTERM, and waits
