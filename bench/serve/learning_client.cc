@@ -61,7 +61,8 @@ std::shared_ptr<grpc::Channel> Connect(int port) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
   // A server that is started anew is looked for often.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 10);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10);
+  // How long one try may take: a server that is busy does not answer at once.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 20);
   return grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                    grpc::InsecureChannelCredentials(), arguments);

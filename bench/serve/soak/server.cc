@@ -56,14 +56,20 @@ void SoakServer::Start() {
   ++starts_;
   process_ = std::make_unique<ServerProcess>(
       command, fmt::format("{}/server-{}.log", directory_.path(), starts_.load()));
-  process_->AwaitPort(http_port_);
-  process_->AwaitPort(grpc_port_);
   const double end = Now() + kPatienceSeconds;
   cli::HttpConnection connection("127.0.0.1", http_port_);
-  LearningClient client(grpc_port_, kSoakModel);
-  while (connection.Get("/v2/health/ready").status != 200 || !client.Ready()) {
-    if (Now() > end) Fail("the service is not ready after {} s", kPatienceSeconds);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (true) {
+    process_->AwaitPort(http_port_);  // an Error if it has ended
+    process_->AwaitPort(grpc_port_);
+    const int http = connection.Get("/v2/health/ready").status;
+    // A channel of its own: one that has failed waits before it tries again.
+    const bool grpc = LearningClient(grpc_port_, kSoakModel).Ready();
+    if (http == 200 && grpc) break;
+    if (Now() > end) {
+      Fail("the service is not ready after {} s: HTTP answers {}, gRPC {}", kPatienceSeconds, http,
+           grpc ? "is ready" : "is not");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   pid_ = process_->pid();
 }
