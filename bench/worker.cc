@@ -28,6 +28,11 @@ std::string ToJson(const Measurement& m) {
 
 }  // namespace
 
+void Say(const std::string& text) {
+  fmt::print("@say {}\n", text);
+  std::fflush(stdout);
+}
+
 int Serve(const std::string& version, const PrepareFn& prepare) {
   Answer(fmt::format("{{\"version\": \"{}\"}}", version));
   std::map<std::string, std::unique_ptr<Case>> cases;

@@ -38,6 +38,9 @@ class SkipCase : public std::runtime_error {
 
 using PrepareFn = std::function<std::unique_ptr<Case>(const std::string& name)>;
 
+// A line that is shown to the user at once, while a case runs.
+void Say(const std::string& text);
+
 // Answers until the input ends; returns what main returns. An exception becomes an error line.
 int Serve(const std::string& version, const PrepareFn& prepare);
 

@@ -33,6 +33,7 @@ class Figure:
     unit: str                          # as of Benchmark
     at_most: Optional[float] = None    # in seconds where the unit is one of time
     at_least: Optional[float] = None
+    required: bool = False             # bench/run fails where the goal is missed
 
 
 @dataclass
@@ -85,6 +86,9 @@ class Benchmark:
     limit: Optional[Callable[[str, Dict[str, Dict[str, float]]], float]] = None
     # Of tables: how many rows there are. Every side is told --rows; bench/run --rows changes it.
     rows: Optional[int] = None
+    # Of what runs for long: about how many. Every side is told --minutes; bench/run --minutes
+    # changes it.
+    minutes: Optional[float] = None
 
 
 def fastest_parts(case, parts):

@@ -13,7 +13,7 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def measure_case(bench, case, workers, rounds):
+def measure_case(bench, case, workers, rounds, minutes):
     """Returns {"sides": {name: figures}, "check": {...}} of one case; None if we skip it."""
     sides, checks, notes = [], {}, {}
     for side in bench.sides:
@@ -43,7 +43,7 @@ def measure_case(bench, case, workers, rounds):
         k = round_ % len(sides)
         for side in sides[k:] + sides[:k]:
             time.sleep(0.01)  # helpers of the side before stop spinning
-            answer = workers[side.name].ask(f"run {case.name}")
+            answer = workers[side.name].ask(f"run {case.name}", 1200 + 90 * (minutes or 0))
             seconds[side.name].append(answer["seconds"])
             for part, value in answer.get("parts", {}).items():
                 parts[side.name].setdefault(part, []).append(value)
@@ -119,14 +119,15 @@ def judge_figure(figure, value):
         ratio = goal / value if value > 0 else math.inf
     elif figure.at_least is not None:
         ratio = value / goal
-    return {"part": figure.part, "value": value, "goal": goal, "ratio": ratio}
+    return {"part": figure.part, "value": value, "goal": goal, "ratio": ratio,
+            "missed": figure.required and ratio is not None and not ratio >= 1}
 
 
-def measure(bench, workers, rounds):
+def measure(bench, workers, rounds, minutes=None):
     cases = {}
     for case in bench.cases:
         say(f"bench: {bench.name}/{case.name} ...")
-        measured = measure_case(bench, case, workers, rounds)
+        measured = measure_case(bench, case, workers, rounds, minutes)
         if measured is not None:
             cases[case.name] = measured
             judge(bench, case, measured)

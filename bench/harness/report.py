@@ -109,6 +109,15 @@ def verdict(bench, result):
     return "\n".join(lines)
 
 
+def missed(bench, result):
+    """Figures that must reach their goals, and have not."""
+    return [f"{bench.name}/{case.name}: {figure.what}: {number(judged['value'])}, goal "
+            f"{number(judged['goal'])}"
+            for case in bench.cases
+            for figure, judged in zip(case.figures, result["cases"][case.name]["figures"])
+            if judged["missed"]]
+
+
 def markdown(report, benches, command):
     """A page of docs/performance."""
     machine, limits = report["machine"], report["machine"]["limits"]

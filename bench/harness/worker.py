@@ -1,7 +1,8 @@
 """One side of a benchmark as a process that speaks lines.
 
 It is told on its standard input, and answers each line with one line on its standard output that
-begins with "@ok " and a JSON object, or with "@error " and a message; other output is ignored.
+begins with "@ok " and a JSON object, or with "@error " and a message. Before that it may say more,
+in lines that begin with "@say "; they are shown at once. Other output is ignored.
 
     (start)        -> {"version": "..."}       once it is ready
     prepare CASE   -> {"note": "..."}          sets up and warms up; may take long
@@ -16,6 +17,7 @@ import json
 import os
 import selectors
 import subprocess
+import sys
 import time
 
 
@@ -54,6 +56,8 @@ class Worker:
                     line, self._buffer = self._buffer.split(b"\n", 1)
                     if line.startswith(b"@ok"):
                         return json.loads(line[3:] or b"{}")
+                    if line.startswith(b"@say "):
+                        print(line[5:].decode(errors="replace"), file=sys.stderr, flush=True)
                     if line.startswith(b"@error"):
                         raise WorkerError(f"{self.name}: {question}: "
                                           + line[6:].decode(errors="replace").strip())

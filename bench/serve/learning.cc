@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
     if (what == "restart") return MakeRestart(rows);
     if (what == "freshness") return MakeFreshness(rows);
     if (what == "while-learning") return MakeWhileLearning(rows);
+    if (what == "soak-cycles") return MakeSoakCycles(minutes);
     if (what == "soak") return MakeSoak(minutes);
-    throw std::runtime_error("--what restart, freshness, while-learning or soak");
+    throw std::runtime_error("--what restart, freshness, while-learning, soak-cycles or soak");
   });
 }

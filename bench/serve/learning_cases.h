@@ -15,6 +15,7 @@ namespace catamaran::bench {
 std::unique_ptr<Case> MakeRestart(int64_t rows);
 std::unique_ptr<Case> MakeFreshness(int64_t rows);
 std::unique_ptr<Case> MakeWhileLearning(int64_t rows);
+std::unique_ptr<Case> MakeSoakCycles(double minutes);
 std::unique_ptr<Case> MakeSoak(double minutes);
 
 }  // namespace catamaran::bench

@@ -1,13 +1,37 @@
 #include "bench/serve/learning_client.h"
 
+#include <chrono>
+
 #include "catamaran/base/error.h"
 
 namespace catamaran::bench {
 namespace {
 
-void Check(const grpc::Status& status, const char* call) {
-  if (!status.ok()) Fail("{}: {}", call, status.error_message());
+constexpr auto kPatience = std::chrono::minutes(1);
+
+ErrorCode CodeOfStatus(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::CANCELLED:
+      return ErrorCode::kUnavailable;
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return ErrorCode::kResourceExhausted;
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNKNOWN:
+      return ErrorCode::kInternal;
+    default:
+      return ErrorCode::kInvalidArgument;
+  }
 }
+
+void Check(const grpc::Status& status, const char* call) {
+  if (!status.ok()) Fail(CodeOfStatus(status.error_code()), "{}: {}", call, status.error_message());
+}
+
+struct Context : grpc::ClientContext {
+  Context() { set_deadline(std::chrono::system_clock::now() + kPatience); }
+};
 
 // A call that says nothing but which model it is for.
 template <class Request, class Reply>
@@ -17,7 +41,7 @@ Reply CallFor(const std::string& model, v1::Learning::Stub& stub,
               const char* name) {
   Request request;
   request.set_model(model);
-  grpc::ClientContext context;
+  Context context;
   Reply reply;
   Check((stub.*call)(&context, request, &reply), name);
   return reply;
@@ -37,7 +61,8 @@ std::shared_ptr<grpc::Channel> Connect(int port) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
   // A server that is started anew is looked for often.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 10);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10);
+  // How long one try may take: a server that is busy does not answer at once.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 20);
   return grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                    grpc::InsecureChannelCredentials(), arguments);
@@ -45,14 +70,15 @@ std::shared_ptr<grpc::Channel> Connect(int port) {
 
 }  // namespace
 
-LearningClient::LearningClient(int grpc_port, std::string model)
+LearningClient::LearningClient(int grpc_port, std::string model, std::string label)
     : model_(std::move(model)),
+      label_(std::move(label)),
       channel_(Connect(grpc_port)),
       inference_(inference::GRPCInferenceService::NewStub(channel_)),
       learning_(v1::Learning::NewStub(channel_)) {}
 
 bool LearningClient::Ready() {
-  grpc::ClientContext context;
+  Context context;
   inference::ServerReadyResponse reply;
   return inference_->ServerReady(&context, {}, &reply).ok() && reply.ready();
 }
@@ -65,19 +91,22 @@ void LearningClient::Infer(const LoadRequest& load, const std::string& id, int64
   if (event_time_ns != 0) {
     (*request.mutable_parameters())["event_time_ns"].set_int64_param(event_time_ns);
   }
-  grpc::ClientContext context;
+  Context context;
   inference::ModelInferResponse reply;
   Check(inference_->ModelInfer(&context, request, &reply), "infer");
 }
 
-void LearningClient::Feedback(const std::string& id, double value, int64_t event_time_ns) {
+void LearningClient::Feedback(const std::string& id, double value, int64_t event_time_ns,
+                              int64_t row, const std::string& idempotency_key) {
   v1::FeedbackRequest request;
   request.set_model(model_);
   v1::FeedbackItem& item = *request.add_items();
   item.set_id(id);
+  item.set_row(row);
   item.set_value(value);
   item.set_event_time_ns(event_time_ns);
-  grpc::ClientContext context;
+  item.set_idempotency_key(idempotency_key);
+  Context context;
   v1::FeedbackReply reply;
   Check(learning_->Feedback(&context, request, &reply), "feedback");
 }
@@ -89,13 +118,13 @@ void LearningClient::Train(const std::vector<LoadTensor>& features,
   request.set_model(model_);
   for (const LoadTensor& tensor : features) AddTensor(request, tensor);
   AddTensor(request,
-            {"label",
+            {label_,
              "FP32",
              {static_cast<int64_t>(labels.size())},
              std::string(reinterpret_cast<const char*>(labels.data()), labels.size() * 4)});
   request.set_event_time_ns(event_time_ns);
   request.set_idempotency_key(idempotency_key);
-  grpc::ClientContext context;
+  Context context;
   v1::TrainReply reply;
   Check(learning_->Train(&context, request, &reply), "train");
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kStart = 1'700'000'000 * kSecond;
-constexpr int64_t kCycle = 600 * kSecond;  // of events: as soak.ctm says
+constexpr int64_t kCycle = 600 * kSecond;  // of events: as soak_cycles.ctm says
 constexpr int kWarmCycles = 2, kCycles = 3;
 constexpr int64_t kCommits = 30;          // of a cycle
 constexpr int64_t kRows = 64;             // of a request
@@ -45,11 +45,11 @@ int64_t DiskBytes(const std::string& directory) {
   }
 }
 
-class Soak final : public Case {
+class SoakCycles final : public Case {
  public:
-  explicit Soak(double minutes)
+  explicit SoakCycles(double minutes)
       : cycle_seconds_(minutes * 60 / (kWarmCycles + kCycles)),
-        server_("soak", "bench/serve/soak.ctm",
+        server_("soak", "bench/serve/soak_cycles.ctm",
                 {"event_clock=yes", "label.window=1m", "key_horizon=10m", "hold=1m", "retain=10m",
                  "commit_every=0", "segment_bytes=1048576", "keep_commits=3"}) {}
 
@@ -155,6 +155,8 @@ class Soak final : public Case {
 
 }  // namespace
 
-std::unique_ptr<Case> MakeSoak(double minutes) { return std::make_unique<Soak>(minutes); }
+std::unique_ptr<Case> MakeSoakCycles(double minutes) {
+  return std::make_unique<SoakCycles>(minutes);
+}
 
 }  // namespace catamaran::bench
