@@ -167,6 +167,7 @@ TEST(StepFaults, AStepThatFindsNoMemoryHasChangedNothing) {
   EXPECT_GT(failures, 100);
 }
 
+#if CATAMARAN_WITH_ROCKSDB
 TEST(StepFaults, RowsOnDiskThatCannotBeReadLeaveTheDenseStateWhereItWas) {
   std::string text(kTwoTables);
   text.insert(text.find("  optimizer = rowwise"), "  home = disk(memory=\"1MB\")\n");
@@ -241,6 +242,8 @@ TEST(StepFaults, RowsOnDiskThatCannotBeReadLeaveTheDenseStateWhereItWas) {
   }
   EXPECT_GT(rows, 30'000);
 }
+
+#endif  // CATAMARAN_WITH_ROCKSDB
 
 TEST(StepFaults, TheDerivativeOfTheRootOfZeroMadeEveryLaterAnswerNaN) {
   const Program flat = FlatProgram(R"(program p

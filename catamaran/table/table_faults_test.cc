@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "catamaran/base/error.h"
 #include "catamaran/base/failing_memory_test_util.h"
 #include "catamaran/table/memory/memory_table.h"
 #include "catamaran/table/table_test_util.h"

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <vector>
 
+#include "catamaran/base/error.h"
+
 namespace catamaran {
 namespace {
 
