@@ -17,7 +17,7 @@
 // that. So a row of a text file travels less than W rows, a row of a record file goes anywhere, but
 // lies within W rows of the others of its part. Every epoch has an order of its own.
 //
-// Bad rows, those that the reader cannot read and those that transform or check refuse, are skipped
+// Bad rows (the reader cannot read them, or transform or check refuse them) are skipped
 // and counted up to BadRowOptions::limit in every epoch, and reported in the first. The limit and
 // the report are as if one thread read everything: the error comes in place of the batch that would
 // have held the row (of the first one of its window where rows are shuffled).
